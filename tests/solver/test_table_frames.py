@@ -68,6 +68,23 @@ def test_datasets(router: Router) -> None:
     assert set(plain.coords) == {"origin", "destination"}
 
 
+def test_rows_of_a_reverse_table_are_destinations(router: Router) -> None:
+    metrics = ["duration", "weight"]
+    inward, outward = router.table(PLACES[:2], PLACES, metrics, reverse=True), router.table(PLACES, PLACES[:2], metrics)
+    ends, (a, b) = ["origin_id", "destination_id"], (["a", "b"], ["x", "y", "z"])
+    frame, wanted = inward.to_dataframe(a, b), outward.to_dataframe(b, a)
+    pandas.testing.assert_frame_equal(frame.set_index(ends).sort_index(), wanted.set_index(ends).sort_index())
+    found = polars.DataFrame(inward.to_arrow(a, b)).select(wanted.columns).sort(ends)
+    assert found.equals(polars.DataFrame(outward.to_arrow(b, a)).sort(ends))
+    found_set, wanted_set = inward.to_xarray(a, b), outward.to_xarray(b, a)
+    assert found_set["weight"].dims == ("destination", "origin") and found_set.equals(wanted_set.transpose())
+    assert inward.to_dataframe(a, b, wide=True).index.name == "destination_id"
+    turned, arcs = router.graph.reversed()
+    with Solver(turned, device="cpu") as solver:
+        nodes = table_of_nodes(solver, [0, 1], [2], forward=(router.graph, arcs)).to_dataframe()
+    assert list(nodes)[:2] == ["destination_id", "origin_id"]
+
+
 def test_arrow(router: Router) -> None:
     table = router.table(PLACES, metrics=["duration", "weight"])
     frame = table.to_dataframe()

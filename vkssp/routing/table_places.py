@@ -183,4 +183,5 @@ def table_of_places(
     end = begin if targets is None else _snapped(index, targets, "target")
     here, there = _Snapped(index, *begin, leaving=not reverse), _Snapped(index, *end, leaving=reverse)
     rows = _Places(maker, index, here, there, reverse)
-    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks, sources=begin[0], targets=end[0])
+    shape = len(here.nearest), len(there.nearest)
+    return Table(shape, metrics, rows.blocks, sources=begin[0], targets=end[0], reverse=reverse)

@@ -36,6 +36,8 @@ class Table:
         Bits of weights: 32, or 64 from a solver whose distances have 64.
     sources, targets : numpy.ndarray or None
         Latitude and longitude of the sources and the targets in degrees, shape (k, 2), float64; None if they are nodes.
+    reverse : bool
+        Whether values are of the paths from each target to each source: targets are origins, sources destinations.
     """
 
     shape: tuple[int, int]
@@ -44,6 +46,7 @@ class Table:
     distance_bits: int = 32
     sources: npt.NDArray[np.float64] | None = None
     targets: npt.NDArray[np.float64] | None = None
+    reverse: bool = False
 
     @property
     def dtypes(self) -> dict[str, np.dtype[Any]]:
@@ -102,7 +105,8 @@ class Table:
             A row for each pair, as origin-destination matrices are published: ``origin_id``, ``destination_id``, and
             those of ``duration_s``, ``distance_m`` and ``weight`` that the table has; NaN, or NA of the type UInt32 for
             weights, where no path leads. If `wide`, a row for each source and a column for each target, indexed by
-            their names; if there are several metrics, columns are pairs of metric and target.
+            their names; if there are several metrics, columns are pairs of metric and target. If the table is in
+            `reverse`, the source of a row is its destination, here and in the other forms.
 
         Raises
         ------

@@ -28,7 +28,7 @@ def dataframe(table: Table, sources: Ids, targets: Ids, wide: bool) -> Any:
     names = names_of(table, sources, targets)
     _require(table, "a DataFrame", _PAIR_BYTES + _VALUE_BYTES * len(table.metrics))
     (rows, columns), values = map(np.asarray, names), table.read()
-    index, heads = pandas.Index(rows, name=f"{_ORIGIN}_id"), pandas.Index(columns, name=f"{_DESTINATION}_id")
+    index, heads = (pandas.Index(ids, name=f"{end}_id") for ids, end in zip((rows, columns), _ends(table), strict=True))
     if wide:
         frames = {
             COLUMNS[name]: pandas.DataFrame(array, index, heads).astype("UInt32").mask(is_missing(array))
@@ -52,16 +52,21 @@ def dataset(table: Table, sources: Ids, targets: Ids) -> Any:
     names = names_of(table, sources, targets)
     _require(table, "a Dataset", sum(DTYPES[name].itemsize for name in table.metrics))
     coordinates: dict[str, Any] = {}
-    for dimension, ids, places in zip((_ORIGIN, _DESTINATION), names, (table.sources, table.targets), strict=True):
+    for dimension, ids, places in zip(_ends(table), names, (table.sources, table.targets), strict=True):
         coordinates[dimension] = np.asarray(ids)
         if places is not None:
             for column, axis, unit in (("lat", 0, "degrees_north"), ("lon", 1, "degrees_east")):
                 coordinates[f"{dimension}_{column}"] = dimension, places[:, axis], {"units": unit}
     arrays = {
-        COLUMNS[name]: ((_ORIGIN, _DESTINATION), array, {"long_name": name, "units": _UNITS[name]})
+        COLUMNS[name]: (_ends(table), array, {"long_name": name, "units": _UNITS[name]})
         for name, array in table.read().items()
     }
     return xarray.Dataset(arrays, coordinates)
+
+
+def _ends(table: Table) -> tuple[str, str]:
+    """Return what the rows and the columns of a table are."""
+    return (_DESTINATION, _ORIGIN) if table.reverse else (_ORIGIN, _DESTINATION)
 
 
 def _require(table: Table, what: str, pair_bytes: int) -> None:
@@ -74,5 +79,6 @@ def reader(table: Table, sources: Ids, targets: Ids) -> Any:
     """Return a table as a pyarrow RecordBatchReader; see `Table.to_arrow`."""
     pyarrow = pyarrow_for("Arrow tables need")
     names = names_of(table, sources, targets)
-    schema, batch = arrow_rows(table, *names, (f"{_ORIGIN}_id", f"{_DESTINATION}_id"))
+    row, column = _ends(table)
+    schema, batch = arrow_rows(table, *names, (f"{row}_id", f"{column}_id"))
     return pyarrow.RecordBatchReader.from_batches(schema, (batch(block) for block in table))

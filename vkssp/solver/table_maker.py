@@ -224,9 +224,9 @@ def table_of_nodes(
             require_32_bits(solver, f"the metric {maker.metrics[0]}")
         rows = nodes_of(maker.graph, sources, "sources")
         columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
-    shape = (len(rows), len(columns))
+    shape, reverse = (len(rows), len(columns)), forward is not None
     if not maker.figures:
-        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most), kind.bits)
+        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most), kind.bits, reverse=reverse)
     starts, goals = PhantomNodes.at_nodes(rows), Goals(maker.graph, PhantomNodes.at_nodes(columns), maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 
@@ -234,7 +234,7 @@ def table_of_nodes(
         for found in maker.found(starts, wanted, max(1, CONNECTIONS // len(goals)), most):
             yield maker.block(*goals.best(found))
 
-    return Table(shape, maker.metrics, blocks)
+    return Table(shape, maker.metrics, blocks, reverse=reverse)
 
 
 def write_weights(
