@@ -250,7 +250,7 @@ def test_results_go_to_pipes_without_messages(andorra: Path) -> None:
     page = run("route", graph, *ends, "--map", "-", "-q")
     assert page.stdout.startswith(b"<!DOCTYPE html>") and page.stderr == b""
     reach = run("accessibility", graph, "-", "--limits", "300", "-o", "-", "-q", stdin=PLACES)
-    assert reach.stdout.startswith(b"node,lat,lon,count_300s\n")
+    assert reach.stdout.startswith(b"node,lat,lon,osm_node,count_300s\n")
 
 
 def test_parquet_by_a_pipe(andorra: Path) -> None:
