@@ -76,7 +76,7 @@ def test_origins_and_formats(graph_path: Path, tmp_path: Path, capsys: pytest.Ca
     shops = write_shops(tmp_path)
     assert asked(graph_path, shops, "--limits", 600, "--output", tmp_path / "nodes.npy") == 0
     table = np.load(tmp_path / "nodes.npy")
-    assert table.dtype.names == ("node", "count_600s") and len(table) == read_graph(graph_path).num_nodes
+    assert table.dtype.names == ("node", "osm_node", "count_600s") and len(table) == read_graph(graph_path).num_nodes
     assert table["count_600s"].max() >= 1
     assert f"of {len(table):,} nodes, 4 opportunities" in capsys.readouterr().out
     squares, hexagons = tmp_path / "s.geojson", tmp_path / "h.parquet"
