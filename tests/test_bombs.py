@@ -129,8 +129,8 @@ def test_a_hierarchy_of_too_many_arcs_is_refused(tmp_path: Path) -> None:
     ("name", "value", "message"),
     [
         ("length", np.float32(1e30), r"streets.length\[2\] is 1e\+30; give metres from 0 to 400000000"),
-        ("seconds_per_weight", 1e308, r"streets.seconds_per_weight is 1e\+308; give 1e-09 to 1e\+09, or 0"),
-        ("seconds_per_weight", 1e-320, r"streets.seconds_per_weight is 1e-320; give 1e-09 to 1e\+09, or 0"),
+        ("seconds_per_weight", 1e308, r"streets.seconds_per_weight is 1e\+308; give 1e-18 to 1e\+09, or 0"),
+        ("seconds_per_weight", 1e-320, r"streets.seconds_per_weight is 1e-320; give 1e-18 to 1e\+09, or 0"),
         ("layer", np.uint8(3), r"streets.layer\[2\] is 3; give 0 to 2"),
     ],
 )

@@ -119,8 +119,8 @@ def array_of(values: Any, name: str, what: str = "numbers", error: Error = Graph
         raise error(f"{name} is no array of numbers ({reason[:200]}); give a list or an array of {what}") from None
 
 
-def _column(values: Any, name: str, what: str, error: Error) -> npt.NDArray[Any]:
-    """Return values as a one-dimensional array."""
+def column_of(values: Any, name: str, what: str, error: Error) -> npt.NDArray[Any]:
+    """Return values as a one-dimensional array, or raise an error that says why they are none; see `array_of`."""
     array = array_of(values, name, what, error)
     if array.ndim == 0:
         raise error(f"{name} is {shown(values)}; give a list or an array of {what}")
@@ -130,7 +130,13 @@ def _column(values: Any, name: str, what: str, error: Error) -> npt.NDArray[Any]
 
 
 def whole_numbers(
-    values: npt.ArrayLike, name: str, what: str, limit: int, error: Error = GraphError, dtype: npt.DTypeLike = np.uint32
+    values: npt.ArrayLike,
+    name: str,
+    what: str,
+    limit: int,
+    error: Error = GraphError,
+    dtype: npt.DTypeLike = np.uint32,
+    cure: str = "",
 ) -> npt.NDArray[Any]:
     """Return values as one-dimensional uint32s or uint64s, or raise an error that names the first invalid value.
 
@@ -148,8 +154,10 @@ def whole_numbers(
         Type of the error.
     dtype : dtype
         Type of the result, which holds the largest valid value.
+    cure : str
+        What the error for a value beyond the limit adds.
     """
-    array = _column(values, name, what, error)
+    array = column_of(values, name, what, error)
     if array.size == 0:
         return np.zeros(0, dtype)
     if array.dtype == np.uint32 == dtype and limit >= 2**32 - 1:
@@ -160,8 +168,8 @@ def whole_numbers(
         if None not in map(index_of, listed):
             array = np.array(listed, object)
     if array.dtype.kind == "b":
-        cure = f"np.flatnonzero({name})" if what.endswith("ids") else f"np.asarray({name}, np.uint32)"
-        raise error(f"{name} holds truth values; give {what}, such as {cure}")
+        such = f"np.flatnonzero({name})" if what.endswith("ids") else f"np.asarray({name}, np.uint32)"
+        raise error(f"{name} holds truth values; give {what}, such as {such}")
     if array.dtype.kind == "O":  # integers of more than 64 bits, or any objects
         numbers = [index_of(value) for value in array.tolist()]
         if None in numbers:
@@ -185,7 +193,9 @@ def whole_numbers(
         raise error(f"{name}[{at}] is {shown(array[at])}; {what} must not be negative")
     if int(high) > limit:  # not as a float, which may be rounded
         at = int(np.argmax(array))
-        raise error(f"{name}[{at}] is {shown(array[at])}; the largest of {what} that can be held is {limit}")
+        raise error(f"{name}[{at}] is {shown(array[at])}; the largest of {what} that can be held is {limit}{cure}")
+    if array.dtype == np.int32 and dtype == np.uint32:
+        return array.view(np.uint32)  # as they are, without a copy
     return array if array.dtype == dtype else own(array.astype(dtype))
 
 
@@ -196,7 +206,7 @@ def real_numbers(
 
     Texts, truth values and complex numbers are invalid; NaN and infinity are valid.
     """
-    array = _column(values, name, what, error)
+    array = column_of(values, name, what, error)
     if array.size and array.dtype.kind not in "iuf":
         raise error(f"{name} is no array of {what}, it has dtype {dtype_of(array)}; give numbers")
     return np.ascontiguousarray(array, np.float64)

@@ -169,10 +169,10 @@ class Leg(_Deferred, Shaped):
     and its weights.
     """
 
-    nodes: npt.NDArray[np.uint32]
+    nodes: npt.NDArray[Any]
     arcs: npt.NDArray[np.int64]
     parts: npt.NDArray[np.float64]
-    weight: int
+    weight: float
     points: npt.NDArray[np.float64]
     distance_m: float
     duration_s: float | None
@@ -199,13 +199,13 @@ class Route(_Deferred, Shaped):
     Attributes
     ----------
     nodes : numpy.ndarray
-        Ids of the nodes passed, shape (k,), uint32.
+        Nodes passed, by id, shape (k,), uint32; or by name, int64 or object, if the graph has names.
     arcs : numpy.ndarray
         Ids of the arcs travelled, in order, int64. Between two places on streets the first and the last arc may be
         travelled only in part, and the turn into the first arc is not taken (if turns have costs). An arc with a via
         point on it appears twice.
-    weight : int
-        Weight of the route in the unit that was minimized.
+    weight : int or float
+        Weight of the route in the unit that was minimized; a float if the weights of the graph are real numbers.
     points : numpy.ndarray or None
         Latitude and longitude of the points along the route in degrees, shape (p, 2), both ends included; None for a
         graph without coordinates.
@@ -232,9 +232,9 @@ class Route(_Deferred, Shaped):
         `Streets.nodes_along` has those between them, which only give streets their shape.
     """
 
-    nodes: npt.NDArray[np.uint32]
+    nodes: npt.NDArray[Any]
     arcs: npt.NDArray[np.int64]
-    weight: int
+    weight: float
     points: npt.NDArray[np.float64] | None
     distance_m: float | None
     duration_s: float | None

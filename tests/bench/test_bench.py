@@ -12,6 +12,7 @@ from tests.support.graphs import grid, scipy_dijkstra
 from vkssp import FormatError, Graph, QueryError, Solver
 from vkssp.algorithms import near_far
 from vkssp.bench import Experiment, Run, load_result, measure, measuring, save_csv, save_result
+from vkssp.bench.cached_graph import prepared_graph
 from vkssp.bench.experiment import DEFAULT_RUNS, SUITE
 from vkssp.bench.measuring import digest
 from vkssp.bench.result import COLUMNS, compare_lines, graph_lines, number, table
@@ -52,6 +53,20 @@ def test_a_result_says_what_was_measured_where_and_on_what(result: dict[str, Any
         assert np.shape(run["device_ms"]) == np.shape(run["call_ms"]) == (3, 2)
         assert (np.array(run["call_ms"]) >= np.array(run["device_ms"])).all() and np.min(run["call_ms"]) > 0
         assert run["counters"]["worked"] >= 225 and run["counters"]["iterations"] > 0
+
+
+def test_real_weights_are_measured_as_whole_ones(tmp_path: Path, device: Device) -> None:
+    whole = grid(9, seed=4)
+    path = tmp_path / "real.graph"
+    weights = whole.weight / 10
+    weights[0] = 0.1
+    tail = [f"n{node}" for node in whole.tail.tolist()]
+    Graph.from_edges(tail, [f"n{node}" for node in whole.head.tolist()], weights).save(path)
+    (found,) = measure(Experiment([str(path)], [Run("near_far")], peers=["scipy"], **QUICK), device)["graphs"]
+    assert [run["error"] for run in found["runs"]] == [None, None] and all(run["verified"] for run in found["runs"])
+    graph, _ = prepared_graph(str(path), str(tmp_path), {})
+    assert graph.scale is None and graph.names is None
+    assert np.array_equal(prepared_graph(str(path), str(tmp_path), {})[0].weight, graph.weight)
 
 
 def test_the_same_seed_gives_the_same_sources(path: str, device: Device, result: dict[str, Any]) -> None:

@@ -221,7 +221,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["info", "x" * 300], "File name too long"),
         (["distances", "GRAPH", "--source", "99999999"], "source is 99999999; node ids of this graph go from 0 to"),
         (["distances", "GRAPH", "--source", "-1"], "source is -1; node ids of this graph go from 0 to"),
-        (["distances", "GRAPH", "--source", "x"], "invalid int value: 'x'"),
+        (["distances", "GRAPH", "--source", "x"], "--source is 'x'; give the id of a node"),
         (["distances", "GRAPH", "--source", "0", "--output", "no/d.npy"], "no is no folder; make it first"),
         (["import", "GRAPH", "out.graph", "--all-nodes"], "--all-nodes is for extracts, and"),
         (["import", "EXTRACT", "no/out.graph"], "no is no folder; make it first"),

@@ -142,3 +142,14 @@ def test_nothing_at_all() -> None:
     empty = Features({"a": []}, [])
     assert len(empty) == 0 and len(empty.to_geodataframe()) == 0 and empty.__geo_interface__["features"] == []
     assert len(Features({})) == 0 and "0 rows" in repr(Features({}))
+
+
+def test_features_are_called_and_weighted_as_the_caller_does() -> None:
+    named = Graph.from_edges(["a", "b"], ["b", "c"], [12.5, 0.25], lat=[0, 0, 1], lon=[0, 1, 1])
+    arcs = Features.of_arcs(named)
+    assert arcs.columns["tail"].tolist() == ["a", "b"] and arcs.columns["head"].tolist() == ["b", "c"]
+    assert arcs.columns["weight"].tolist() == [12.5, 0.25]
+    assert Features.of_nodes(named).columns["node"].tolist() == ["a", "b", "c"]
+    some = Features.of_nodes(named, nodes=["c", "a"])
+    assert some.columns["node"].tolist() == ["c", "a"]
+    assert some.shapes is not None and (some.shapes[0].x, some.shapes[0].y) == (1, 1)

@@ -416,6 +416,75 @@ def test_parts_that_do_not_fit_are_refused(tmp_path: Path, name: str, content: b
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
+UNITS = {"format": "vkssp graph", "version": 3, "seconds_per_weight": 0.1, "scale": 0.5, "weight_error": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scale": 0}, "scale is 0; give"),
+        ({"scale": -1.0}, "scale is -1.0; give"),
+        ({"scale": "auto"}, "scale 'auto'; make the graph again"),
+        ({"scale": [1]}, "scale is "),
+        ({"scale": 1e308}, "scale is 1e\\+308; give"),
+        ({"weight_error": -1}, "weight_error is -1"),
+        ({"weight_error": float("nan")}, "weight_error is nan"),
+        ({"weight_error": "large"}, "weight_error is 'large'"),
+        ({"scale": None}, "weight_error is 0.25 and scale None"),
+    ],
+)
+def test_units_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    path = tmp_path / "g"
+    with_streets().save(path)
+    for header, is_good in ((UNITS, True), ({**UNITS, **changes}, False)):
+        rewritten(path, "header.npy", npy(np.frombuffer(json.dumps(header).encode(), np.uint8)))
+        if is_good:
+            loaded = Graph.load(path)
+            assert (loaded.scale, loaded.weight_error) == (0.5, 0.25)
+        else:
+            with pytest.raises(FormatError, match=message):
+                Graph.load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (npy(np.frombuffer(b'["a", "b"]', np.uint8)), "names has 2 entries; give one per node, 3"),
+        (npy(np.frombuffer(b'["a", "b", "a"]', np.uint8)), "names.2. is 'a', as another one is"),
+        (npy(np.frombuffer(b'["a", "b", null]', np.uint8)), "names.2. is None, which stands for a missing value"),
+        (npy(np.frombuffer(b'["a", "b", {"c": 1}]', np.uint8)), "damaged .'bytes'"),
+        (npy(np.frombuffer(b'["a", "b", {"bytes": "x"}]', np.uint8)), "damaged"),
+        (npy(np.frombuffer(b'{"a": 1}', np.uint8)), "names are no list"),
+        (npy(np.frombuffer(b'["a"', np.uint8)), "damaged"),
+        (npy(np.frombuffer(b"[" * 10**5, np.uint8)), "damaged"),
+        (npy(np.array([1, 2, 2])), "names.2. is 2, as another one is"),
+        (npy(np.array([1, 2])), "names has 2 entries"),
+        (npy(np.array([0.5, 1, 2])), "names has dtype float64 and 1 dimensions"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "g"
+    graph = with_streets()
+    names = ["a", "b", "c"]
+    Graph.from_csr(graph.first_out, graph.head, graph.weight, names=names).save(path)
+    rewritten(path, "names.npy", content)
+    with pytest.raises(FormatError, match=message) as caught:
+        Graph.load(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_graphs_of_whole_weights_are_saved_as_before(tmp_path: Path) -> None:
+    for graph, version in (
+        (with_streets(), 1),
+        (Graph.from_edges([0], [1], [0.5]), 3),
+        (Graph.from_edges([0], [1], [5], names=["a", "b"]), 3),
+    ):
+        graph.save(tmp_path / "g")
+        with zipfile.ZipFile(tmp_path / "g") as archive:
+            header = json.loads(np.lib.format.read_array(io.BytesIO(archive.read("header.npy"))).tobytes())
+        assert header["version"] == version and ("scale" in header) == (version == 3)
+
+
 def test_turns_that_take_longer_than_their_arcs_are_refused() -> None:
     graph = with_streets()
     assert graph.streets is not None

@@ -156,7 +156,7 @@ def test_nodes_with_thousands_of_arcs_and_with_none(device: Device, algorithm: s
 
 def test_long_ways(device: Device) -> None:
     count = 5000
-    graph = Graph.from_edges(np.arange(count - 1), np.arange(1, count), np.ones(count - 1), undirected=True)
+    graph = Graph.from_edges(np.arange(count - 1), np.arange(1, count), np.ones(count - 1, int), undirected=True)
     sources = [0, 4000, 4000, 1000]
     with Solver(graph, "near_far", device, order="natural", reduction="none") as solver:
         check(solver.nearest(sources), by_hand(graph, sources))

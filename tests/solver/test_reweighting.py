@@ -281,7 +281,7 @@ def test_what_is_no_weight_is_an_error_and_changes_nothing(device: Device, algor
     with make_solver(graph, algorithm, device) as solver:
         for weights, arcs, error, message in (
             (graph.weight[1:], None, GraphError, f"{count - 1} entries and the graph {count} arcs"),
-            ([1.5] * count, None, GraphError, "weight.0. is 1.5"),
+            ([1.5] * count, None, GraphError, "weights.0. is 1.5"),
             ([-1], [0], GraphError, "must not be negative"),
             ([2**32 - 1], [0], GraphError, "the largest of weights that can be held is 4294967294"),
             ([1], [count], GraphError, f"arcs.0. is {count}; arc ids of this graph go from 0 to {count - 1}"),

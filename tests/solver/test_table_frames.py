@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 
 from tests.support.streetmaps import street_map
-from vkssp import MemoryShortageError, QueryError, Router, Solver
+from vkssp import Graph, MemoryShortageError, QueryError, Router, Solver
 from vkssp.solver.table import Table
 from vkssp.solver.table_maker import table_of_nodes
 
@@ -47,6 +47,22 @@ def test_dataframes(router: Router) -> None:
     # A wide table of a long one is the same.
     pivoted = frame.pivot(index="origin_id", columns="destination_id", values="distance_m")
     assert np.array_equal(pivoted.to_numpy(), values["distance"], equal_nan=True)
+
+
+def test_weights_of_other_types() -> None:
+    """Real weights are NaN where no path leads, and whole ones of 64 bits NA."""
+    heavy = 2**32 - 2
+    for weights, options, dtype in (([0.5, 0.25], {}, "float64"), ([heavy, heavy], {"distance_bits": 64}, "UInt64")):
+        with Solver(Graph.from_edges([0, 1], [1, 2], weights), device="cpu", **options) as solver:
+            table = table_of_nodes(solver, [0, 1, 2])
+            told = table.to_dataframe()["weight"]
+            assert told.dtype == dtype and told.isna().tolist() == [False] * 3 + [True, False, False, True, True, False]
+            assert told[2] == sum(weights)
+            wide = table.to_dataframe(wide=True)
+            assert wide.loc[0, 2] == sum(weights) and pandas.isna(wide.loc[2, 0])
+            assert wide.dtypes.tolist() == [dtype] * 3
+            assert table.to_arrow().read_all().column("weight").null_count == 3
+            assert table.to_xarray()["weight"].values[0, 2] == sum(weights)
 
 
 def test_names_of_other_libraries(router: Router) -> None:

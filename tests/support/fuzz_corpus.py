@@ -74,6 +74,11 @@ def write_graphs(folder: Path, extract: Path) -> list[Path]:
         graphs[turns] = import_extract(extract, turns=turns)[0]
     if importlib.util.find_spec("numba") and importlib.util.find_spec("pymetis"):
         graphs["prepared"] = prepare(grid(12))
+    plain = grid(12)
+    texts = [f"node {number}" for number in range(plain.num_nodes)]
+    rows = plain.first_out, plain.head, plain.weight / 7
+    graphs["real"] = Graph.from_csr(*rows, names=texts)
+    graphs["large"] = Graph.from_csr(*rows, names=range(2**40, 2**40 + plain.num_nodes))
     for name, graph in graphs.items():
         graph.save(folder / f"{name}.graph")
     return [folder / f"{name}.graph" for name in graphs]

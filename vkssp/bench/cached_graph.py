@@ -33,6 +33,8 @@ def make_cache(folder: str) -> None:
 def prepared_graph(text: str, folder: str, options: Mapping[str, Any]) -> tuple[Graph, str]:
     """Return a graph with its hierarchy, and its key in a folder, which is empty for generated graphs.
 
+    Real weights become whole numbers of units, and nodes have no names.
+
     Parameters
     ----------
     text : str
@@ -63,8 +65,9 @@ def prepared_graph(text: str, folder: str, options: Mapping[str, Any]) -> tuple[
         key = f"{Path(text).name.partition('.')[0]}-{sha.hexdigest()[:12]}"
         saved = Path(folder) / f"{key}.graph"
         if saved.exists():
-            return Graph.load(saved), key
+            return Graph.load(saved).plain(), key
         graph = read_graph(text, progress=sys.stderr.isatty(), **options)
+    graph = graph.plain()
     if graph.num_nodes == 0:
         raise QueryError(f"{text} has no nodes; give another graph")
     if graph.hierarchy is None:

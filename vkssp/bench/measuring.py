@@ -94,7 +94,7 @@ def steps(experiment: Experiment, device: Device | CpuDevice | int | str | None 
     try:
         result = _head(experiment, opened)
         for text in experiment.graphs:
-            graph = read_graph(text, **experiment.reading)
+            graph = read_graph(text, **experiment.reading).plain()  # peers take whole weights
             # Kept, so that the runs share the results of sorting.
             renumbered = RenumberedGraph(graph, keep=True)
             expected, reference_ms = _references(renumbered, text, experiment)

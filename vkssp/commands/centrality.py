@@ -99,7 +99,7 @@ def _extents(central: Centrality, unit: Unit, reverse: bool) -> dict[str, dict[s
     found = {}
     for name, one in (("diameter", central.diameter), ("radius", central.radius)):
         begin, end = (one.target, one.source) if reverse else (one.source, one.target)
-        found[name] = {"value": one.distance * unit.per_weight, "from": begin, "to": end}
+        found[name] = {"value": one.distance * unit.per_distance, "from": begin, "to": end}
     return found
 
 
@@ -136,8 +136,8 @@ def run(args: argparse.Namespace) -> Result:
     unit = unit_of(graph, args.metric)
     if args.minutes is not None and unit.name != "duration":
         raise QueryError("--minutes is for durations; use --limit")
-    given = args.limit if args.minutes is None else 60.0 * args.minutes
-    limit = None if given is None else unit.within(given)
+    limit = unit.limit_of_solver(args.limit if args.minutes is None else 60.0 * args.minutes)
+    per_distance = unit.per_distance
     searched = (
         graph if args.metric == "duration" else replace(measured_by(graph, args.metric), hierarchy=graph.hierarchy)
     )
@@ -149,18 +149,18 @@ def run(args: argparse.Namespace) -> Result:
         if set(_BY_DISTANCE) & set(args.measures):
             asked: dict[str, Any] = {"limit": limit, "reverse": args.reverse}
             central = solver.centrality(sample=args.sample, seed=args.seed, **asked)
-            found["closeness"] = central.closeness / unit.per_weight
-            found["harmonic"] = central.harmonic / unit.per_weight
+            found["closeness"] = central.closeness / per_distance
+            found["harmonic"] = central.harmonic / per_distance
             found["reached"] = central.reached
-            found["farness"] = central.total * unit.per_weight
+            found["farness"] = central.total * per_distance
             if isinstance(central, Centrality):
-                found["eccentricity"] = central.eccentricity * unit.per_weight
+                found["eccentricity"] = central.eccentricity * per_distance
                 if len(central.sources) and limit is None:
                     extents = _extents(central, unit, args.reverse)
             else:
                 errors["error"] = central.error()
         if "straightness" in args.measures:
-            found["straightness"] = solver.straightness(limit=limit, reverse=args.reverse) / unit.per_weight
+            found["straightness"] = solver.straightness(limit=limit, reverse=args.reverse) / per_distance
         if "betweenness" in args.measures:
             between = solver.betweenness(limit=limit, sample=args.sample, seed=args.seed)
             counted = between.arcs if args.streets else between.nodes

@@ -6,8 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from vkssp.checks import shown
 from vkssp.choices import AUTO, DISTANCE_BITS, ORDERS, REDUCTIONS
 from vkssp.commands.parser import CommandParser, Repeated
+from vkssp.errors import QueryError
 from vkssp.options import Help, add_reading, file_name, output_name, reading
 from vkssp.terminal import is_terminal
 
@@ -169,8 +171,7 @@ def add_distance_bits(parser: CommandParser) -> None:
         "--distance-bits",
         type=int,
         choices=DISTANCE_BITS,
-        default=DISTANCE_BITS[0],
-        help="64: distances beyond 4294967294, as uint64 (default: 32)",
+        help="64: distances beyond 4294967294, as uint64 (default: 32, or what real weights of the graph need)",
     )
 
 
@@ -178,10 +179,11 @@ def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a solver; check those of its algorithm, so that errors come before a graph is read."""
     from vkssp.algorithms.choice import checked, checked_type, current, place_of
 
-    given, kind = dict(args.set), checked_type(getattr(args, "distance_bits", DISTANCE_BITS[0]))
+    bits = getattr(args, "distance_bits", DISTANCE_BITS[0])  # None is what the graph needs
+    given, kind = dict(args.set), checked_type(DISTANCE_BITS[0] if bits is None else bits)
     args.algorithm, args.device = current(args.algorithm, args.device)
     checked(args.algorithm, given, place_of(args.algorithm, args.device, distance_type=kind), kind)
-    of_type = {} if kind.bits == DISTANCE_BITS[0] else {"distance_bits": kind.bits}
+    of_type = {} if bits is None else {"distance_bits": bits}
     return {**given, **of_type, "order": args.order, "reduction": args.reduction}
 
 
@@ -236,6 +238,50 @@ def hierarchy_line(hierarchy: Hierarchy) -> str:
         f"a hierarchy of {size['arcs']:,} arcs both ways, {size['supernodes']:,} supernodes in {size['levels']:,} "
         f"levels, {size['tree_height']:,} nodes high"
     )
+
+
+def node_named(graph: Graph, text: str, option: str) -> Any:
+    """Return the node that a text names: by its position, or by its name if nodes of the graph have names.
+
+    Raises
+    ------
+    QueryError
+        If there is no such node; the message names the option.
+    """
+    number = int(text) if text.lstrip("+-").isdecimal() else None
+    index = graph.name_index
+    if index is None:
+        if number is None:
+            raise QueryError(f"{option} is {shown(text)}; give the id of a node, an integer")
+        return number
+    for name in (number, text):
+        if name is not None and index.find(name) is not None:
+            return name
+    raise index.unknown(option, text)
+
+
+def distance_limit(limit: float | None) -> float | None:
+    """Return a limit of distances, an integer if it is whole."""
+    return int(limit) if limit is not None and limit.is_integer() else limit
+
+
+def number_text(number: float) -> str:
+    """Return a weight or a distance as a text: a whole number, or a real one with nine digits."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.9g}"
+
+
+def unit_text(graph: Graph) -> str:
+    """Return the unit of the distances that solvers return, as the end of a line, if they are durations."""
+    from vkssp.graph.metric import duration
+
+    seconds = duration(graph, 1)
+    return "" if seconds is None else f", in units of {seconds / (graph.scale or 1.0):g} s"
+
+
+def scale_text(graph: Graph) -> str:
+    """Return the scale of real weights, and how they are rounded."""
+    exact = "exact" if not graph.weight_error else f"wrong by at most {graph.weight_error:.3g} for each arc"
+    return f"{graph.scale:.6g}, {exact}"
 
 
 def load(args: argparse.Namespace, path: str | None = None) -> Graph:

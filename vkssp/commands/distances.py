@@ -16,7 +16,11 @@ from vkssp.commands.common import (
     add_solver,
     check_outputs,
     load,
+    node_named,
+    number_text,
+    scale_text,
     solver_parameters,
+    unit_text,
 )
 from vkssp.commands.parser import CommandParser
 from vkssp.options import output_name
@@ -32,9 +36,12 @@ def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
     add_graph(parser)
     parser.add_argument(
-        "--source", type=int, required=True, metavar="N", help="id of the node from which distances are computed"
+        "--source", required=True, metavar="N", help="id or name of the node from which distances are computed"
     )
-    details = "; uint32, 4294967295 for nodes that no path reaches; uint64, 18446744073709551615, with 64 bits"
+    details = (
+        "; uint32, 4294967295 for nodes that no path reaches; uint64, 18446744073709551615, with 64 bits; or, if the "
+        "weights of the graph are real numbers, float64, inf"
+    )
     add_output(parser, "D.npy", "write the distances as a NumPy array", ".npy", details=details)
     add_distance_bits(parser)
     parser.add_argument(
@@ -52,27 +59,30 @@ def run(args: argparse.Namespace) -> Result:
 
     from vkssp.algorithm import ROW
     from vkssp.files import atomic_write
-    from vkssp.graph.metric import duration
     from vkssp.solver.solver import Solver
 
     check_outputs(args, output="a NumPy array", trace="CSV")
     parameters = solver_parameters(args)
     counters = "trace" if args.trace else args.counters
     graph = load(args)
+    source = node_named(graph, args.source, "--source")
     with Solver(graph, args.algorithm, args.device, counters=counters, **parameters) as solver:
         began = time.perf_counter()
-        found = solver.distances(args.source)
+        found = solver.distances(source)
         milliseconds = 1e3 * (time.perf_counter() - began)
         (answering, algorithm), outcome, timings = solver.answered_by, solver.last, solver.timings
         device, core_nodes = answering.info, solver.core_nodes if answering is solver.device else None
         trace, unreachable = solver.trace() if args.trace else None, solver.unreachable
+        graph = solver.graph  # perhaps in larger units
     assert outcome is not None and timings.download_ms is not None
-    reached = found[found != unreachable]
+    reached = found[np.isfinite(found) if found.dtype.kind == "f" else found != unreachable]
     result: dict[str, Any] = {
-        "source": args.source,
+        "source": source,
         "reached": len(reached),
         "nodes": graph.num_nodes,
-        "largest": int(reached.max()),
+        "largest": reached.max().item(),
+        "scale": graph.scale,
+        "weight_error": graph.weight_error,
         "device": device.name,
         "driver": device.driver,
         "algorithm": algorithm,
@@ -82,17 +92,17 @@ def run(args: argparse.Namespace) -> Result:
         "timings": dataclasses.asdict(timings),
         "counters": outcome.counters,
     }
-    unit = duration(graph, 1)
-    what = "" if unit is None else f", in units of {unit:g} s"
     lines = [
-        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at "
-        f"{reached.max():,}{what}",
+        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {source}, the farthest at "
+        f"{number_text(reached.max().item())}{unit_text(graph)}",
         f"device    {device.name}",
         f"query     {milliseconds:.1f} ms with {algorithm}: {outcome.device_ms:.1f} on the device, "
         f"{timings.download_ms:.1f} to download",
         f"before    {timings.setup_ms:.0f} ms to set up, {timings.upload_ms:.1f} to upload",
         "counted   " + ", ".join(f"{count:,} {name}" for name, count in outcome.counters.items()),
     ]
+    if graph.scale is not None:
+        lines.insert(1, f"unit      {scale_text(graph)}")
     if core_nodes is not None:
         lines.insert(-1, f"searched  {core_nodes:,} nodes after the reduction; counters and traces are theirs")
     if trace is not None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from vkssp.commands.common import Result, add_graph, hierarchy_line, hierarchy_numbers, load
+from vkssp.checks import shown
+from vkssp.commands.common import (
+    Result,
+    add_graph,
+    hierarchy_line,
+    hierarchy_numbers,
+    load,
+    number_text,
+    scale_text,
+    unit_text,
+)
 from vkssp.commands.parser import CommandParser
 
 if TYPE_CHECKING:
@@ -27,8 +37,6 @@ def run(args: argparse.Namespace) -> Result:
     """Describe the contents of a graph."""
     import numpy as np
 
-    from vkssp.graph.metric import duration
-
     graph = load(args)
     degree = graph.first_out[1:] - graph.first_out[:-1]
     result: dict[str, Any] = {
@@ -36,6 +44,9 @@ def run(args: argparse.Namespace) -> Result:
         "arcs": graph.num_arcs,
         "largest_degree": int(degree.max(initial=0)),
         "weight": None,
+        "scale": graph.scale,
+        "weight_error": graph.weight_error,
+        "names": graph.names is not None,
         "bounds": None,
         "streets": None,
         "hierarchy": None,
@@ -43,11 +54,16 @@ def run(args: argparse.Namespace) -> Result:
     lines = [f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs, at most {result['largest_degree']:,} from one node"]
     if graph.num_arcs:
         weight = graph.weight
-        stats = {"least": int(weight.min()), "mean": float(weight.mean()), "largest": int(weight.max())}
-        result["weight"] = stats
-        unit = duration(graph, 1)
-        what = "" if unit is None else f", in units of {unit:g} s"
-        lines.append(f"weights {stats['least']:,} to {stats['largest']:,}, {stats['mean']:,.1f} on average{what}")
+        least, largest = (graph.units.value(int(bound)) for bound in (weight.min(), weight.max()))
+        mean = float(weight.mean()) * (graph.scale or 1.0)
+        result["weight"] = {"least": least, "mean": mean, "largest": largest}
+        average = f"{mean:,.1f}" if graph.scale is None else f"{mean:,.6g}"
+        bounds = f"{number_text(least)} to {number_text(largest)}"
+        lines.append(f"weights {bounds}, {average} on average{unit_text(graph)}")
+        if graph.scale is not None:
+            lines.append(f"weights are multiples of {scale_text(graph)}")
+    if graph.names is not None and graph.num_nodes:
+        lines.append(f"nodes have names, such as {shown(graph.names[0])}")
     if graph.lat is not None and graph.lon is not None and graph.num_nodes:
         south, north = float(graph.lat.min()), float(graph.lat.max())
         west, east = float(graph.lon.min()), float(graph.lon.max())

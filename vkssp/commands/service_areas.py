@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.router import Router
     from vkssp.routing.service_areas_file import check_areas_ending, write_nodes
     from vkssp.solver.solver import Solver
+    from vkssp.solver.table_file import COLUMNS
 
     check_areas_ending(args.output)
     check_outputs(args, output=None)
@@ -83,17 +84,15 @@ def run(args: argparse.Namespace) -> Result:
             solver, areas = opened.solver, opened.service_areas(ends.places, args.limit, reverse=args.reverse)
             nodes = areas.nodes
         else:
-            assert ends.nodes is not None
             solver, unit = opened, unit_of(graph, args.metric)
-            limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
-            nodes = opened.nearest(ends.nodes, limit=limit, reverse=args.reverse)
+            nodes = opened.nearest(ends.nodes_of(graph), limit=unit.limit_of_solver(args.limit), reverse=args.reverse)
         milliseconds = 1e3 * (time.perf_counter() - ready)
         answering, algorithm = solver.answered_by
         device = answering.info.name
     if isinstance(opened, Router):
         areas.write(args.output, ends.ids)
     else:
-        write_nodes(args.output, graph, nodes, unit, ends.ids)
+        write_nodes(args.output, graph, nodes.source, {COLUMNS[unit.name]: unit.of_solver(nodes.distance)}, ends.ids)
     count = len(ends.ids)
     per_source = np.bincount(nodes.source[nodes.source != UNREACHABLE], minlength=count)
     result: dict[str, Any] = {

@@ -16,6 +16,7 @@ from vkssp.commands.common import (
     add_graph,
     add_solver,
     check_outputs,
+    distance_limit,
     is_watched,
     load,
     solver_parameters,
@@ -62,7 +63,7 @@ def add_arguments(parser: CommandParser) -> None:
         help=Help("a file of the same kind (default: the sources)", "; for nodes also the word all"),
     )
     parser.add_argument(
-        "--limit", type=int, metavar="W", help=Help("leave out targets farther than this weight", "; for nodes")
+        "--limit", type=float, metavar="W", help=Help("leave out targets farther than this weight", "; for nodes")
     )
     parser.add_argument("--reverse", action="store_true", help="trips from targets to sources count")
     parser.add_argument(
@@ -96,6 +97,7 @@ def run(args: argparse.Namespace) -> Result:
     """Compute a table, and write it to a file."""
     import numpy as np
 
+    from vkssp.graph.names import names_in_file
     from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router
     from vkssp.solver.pool import SolverPool, solver_on
@@ -114,7 +116,7 @@ def run(args: argparse.Namespace) -> Result:
         raise QueryError(f"{args.sources} and {args.targets} are places and nodes; give two of one kind")
     if sources.places is None and (args.avoid is not None or args.metric != "duration"):
         raise QueryError("--avoid and --metric are for tables between places, and these are nodes; leave them out")
-    if sources.places is not None and "distance_bits" in parameters:
+    if sources.places is not None and parameters.get("distance_bits") == 64:
         raise QueryError("--distance-bits 64 is for tables between nodes, and these are places; leave it out")
     graph = load(args)
     make: Callable[..., Router | Solver | SolverPool] = solver_on
@@ -132,12 +134,16 @@ def run(args: argparse.Namespace) -> Result:
             solver = opened.solver
             table = opened.table(sources.places, targets.places, args.metrics, reverse=args.reverse)
         else:
-            assert sources.nodes is not None
-            columns = np.arange(graph.num_nodes) if is_whole else targets.nodes
-            table = table_of_nodes(opened, sources.nodes, columns, args.metrics, limit=args.limit, forward=forward)
+            if is_whole:
+                columns = np.arange(graph.num_nodes) if graph.names is None else graph.names
+            else:
+                columns = targets.nodes_of(graph)
+            rows, limit = sources.nodes_of(graph), distance_limit(args.limit)
+            table = table_of_nodes(opened, rows, columns, args.metrics, limit=limit, forward=forward)
             solver = opened
         snapped = time.perf_counter()
-        reached = table.write(args.output, sources.ids, None if is_whole else targets.ids, progress=is_watched(args))
+        ids = targets.ids if not is_whole else None if graph.names is None else names_in_file(graph.names)
+        reached = table.write(args.output, sources.ids, ids, progress=is_watched(args))
         answering, algorithm = solver.answered_by
         devices = solver.devices if isinstance(solver, SolverPool) else [answering]
         device = ", ".join(one.info.name for one in devices)

@@ -16,7 +16,8 @@ from vkssp.features.columns import Columns, checked_columns, column_of
 from vkssp.features.places import pairs_of
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import DECIMALS, GEOMETRY, Shapes, dots, lines_through, sequence_of
-from vkssp.graph.csr import within
+from vkssp.graph.csr import Uint32s, within
+from vkssp.graph.names import names_in_file
 from vkssp.graph.streets import COORDINATE_SCALE
 
 if TYPE_CHECKING:
@@ -124,17 +125,20 @@ class Features:
         columns : mapping of str to array_like, optional
             Values of each of the nodes.
         nodes : array_like, optional
-            Their ids, shape (k,); by default all nodes of the graph.
+            The nodes, by id or name, shape (k,); by default all nodes of the graph.
 
         Returns
         -------
         Features
-            With the ids in the column ``node``, and OSM's in ``osm_node`` if the graph has them.
+            With the ids or names in the column ``node``, and OSM's in ``osm_node`` if the graph has them.
         """
-        which = _ids(graph, "num_nodes", nodes, "nodes", "node")
+        has_names = nodes is not None and getattr(graph, "names", None) is not None
+        which = _ids(graph, "num_nodes", graph.index_of(nodes) if has_names else nodes, "nodes", "node")
         osm = {} if graph.streets is None or graph.streets.node is None else {"osm_node": graph.streets.node[which]}
         shapes = None if graph.lat is None or graph.lon is None else dots(graph.lat[which], graph.lon[which])
-        return cls({"node": which, **osm, **checked_columns(columns or {}, len(which))}, shapes, "nodes")
+        return cls(
+            {"node": _called(graph, which), **osm, **checked_columns(columns or {}, len(which))}, shapes, "nodes"
+        )
 
     @classmethod
     def of_arcs(cls, graph: Graph, columns: Columns | None = None, arcs: npt.ArrayLike | None = None) -> Features:
@@ -156,8 +160,9 @@ class Features:
             OpenStreetMap, ``name`` and ``length_m``.
         """
         which = _ids(graph, "num_arcs", arcs, "arcs", "arc")
-        told: dict[str, Any] = {"arc": which, "tail": graph.tail[which], "head": graph.head[which]}
-        told["weight"] = graph.weight[which]
+        tail, head = (_called(graph, nodes[which]) for nodes in (graph.tail, graph.head))
+        told: dict[str, Any] = {"arc": which, "tail": tail, "head": head}
+        told["weight"] = graph.units.sums(graph.weight[which])
         if graph.streets is not None:
             streets = graph.streets
             names = np.array(streets.names, object)
@@ -312,6 +317,11 @@ class Features:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return a stream of Arrow's C interface, by which polars, pyarrow, geopandas, duckdb and others take them."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def _called(graph: Graph, nodes: Uint32s) -> Any:
+    """Return nodes, given by position, as files call them."""
+    return nodes if graph.names is None else names_in_file(graph.names[nodes])
 
 
 def _ids(graph: Any, count: str, ids: npt.ArrayLike | None, name: str, what: str) -> npt.NDArray[np.uint32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from vkssp.checks import choice, items_of, number_of, shown
 from vkssp.choices import METRICS as METRICS
 from vkssp.errors import QueryError
 from vkssp.graph.csr import UNREACHABLE
-from vkssp.graph.distance_type import BITS_64
+from vkssp.graph.distance_type import unreachable_in
 from vkssp.graph.geo import haversine
 from vkssp.graph.graph import Graph
+from vkssp.graph.units import MOST_UNITS, Units
 
 #: Metres for one unit of weight if routes minimize distance; 2**32 units are ten times the Earth's circumference.
 METRES_PER_WEIGHT = 0.1
@@ -40,34 +41,59 @@ class Unit:
     name : str
         ``"duration"``, ``"distance"``, or ``"weight"`` if weights are neither.
     per_weight : float
-        Seconds or metres for one unit of weight; 1 if weights are neither.
+        Seconds or metres for one unit of weight, or the caller's units; 1 if the caller's weights are whole numbers.
+    units : Units
+        The caller's units of weights, in which solvers return distances.
     """
 
     name: str
     per_weight: float
+    units: Units = field(default_factory=Units)
 
     def values(self, weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return weights in seconds or metres, float32, NaN where no path leads; other weights unchanged.
+        """Return weights in seconds or metres, float32, NaN where no path leads; others as `Units.values` does.
 
         Weights are uint64 if distances have 64 bits, and otherwise any integers that fit into uint32.
         """
-        is_wide = weight.dtype == np.uint64
+        whole = weight if weight.dtype == np.uint64 else weight.astype(np.uint32, copy=False)
         if self.name == "weight":
-            return weight if is_wide else weight.astype(np.uint32, copy=False)
-        unreachable = BITS_64.unreachable if is_wide else UNREACHABLE
-        return np.where(weight == unreachable, np.nan, weight * self.per_weight).astype(np.float32)
+            return self.units.values(whole)
+        return np.where(whole == unreachable_in(whole), np.nan, whole * self.per_weight).astype(np.float32)
+
+    @property
+    def per_distance(self) -> float:
+        """Seconds or metres for 1 of the distances that solvers return; 1 if these are neither."""
+        return self.per_weight / (self.units.scale or 1.0)
+
+    def of_solver(self, distance: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the distances that a solver has returned, in seconds or metres, as `values` does."""
+        if self.units.scale is None:
+            return self.values(distance)
+        if self.name == "weight":
+            return distance
+        return np.where(np.isinf(distance), np.nan, distance * self.per_distance).astype(np.float32)
+
+    def limit_of_solver(self, limit: float | None) -> Any:
+        """Return a limit in seconds, metres or weights as a solver takes it; see `within`."""
+        return None if limit is None else self.units.value(self.within(limit))
 
     def limits(self, limits: Sequence[float], name: str = "limits") -> list[int]:
         """Convert limits in seconds, metres or weights to ascending weights; errors call the limits `name`.
 
+        Of real weights there is one for each limit, and limits beyond the largest distance of 32 bits are this
+        distance; see `search_limit`.
+
         Raises
         ------
         QueryError
-            If a limit is not more than 0 or does not fit into 32 bits, or if there are no limits.
+            If a limit is not more than 0 or, of whole weights, does not fit into 32 bits, or if there are no limits.
         """
         numbers = [number_of(limit) for limit in items_of(limits) or ()]
         try:
-            weights = sorted({math.ceil((math.nan if one is None else one) / self.per_weight) for one in numbers})
+            given = sorted({math.nan if one is None else one for one in numbers})
+            weights = list(map(self._weight, given))
+            if self.units.scale is None:
+                weights = sorted(set(weights))
         except (ValueError, OverflowError):
             weights = []
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
@@ -77,20 +103,42 @@ class Unit:
     def within(self, limit: float, name: str = "limit") -> int:
         """Convert a limit in seconds, metres or weights to the largest weight up to it; errors call it `name`.
 
+        Of real weights, limits beyond the largest distance of 32 bits are no limits, `UNREACHABLE`.
+
         Raises
         ------
         QueryError
-            If the limit is not more than 0 or does not fit into 32 bits.
+            If the limit is not more than 0 or, of whole weights, does not fit into 32 bits.
         """
         number = number_of(limit)
-        weight = math.nan if number is None else number / self.per_weight * _ROUNDING
-        if number is None or not (number > 0 and weight < UNREACHABLE):
+        if number is None or not number > 0:
             raise self._no_limit(limit, name)
+        if self.units.scale is not None and self.name == "weight":
+            return self.units.limit(number)
+        weight = number / self.per_weight * _ROUNDING
+        if weight >= UNREACHABLE:
+            if self.units.scale is None:
+                raise self._no_limit(limit, name)
+            return UNREACHABLE
         return math.floor(weight)
 
     def _no_limit(self, told: Any, name: str) -> QueryError:
         what = "metres" if self.name == "distance" else "seconds or weights"
         return QueryError(f"{name} is {shown(told)}; give {what}, more than 0, that fit into 32 bits")
+
+    def _weight(self, limit: float) -> int:
+        """Return the weight of a limit."""
+        if self.units.scale is None or not limit > 0:
+            return math.ceil(limit / self.per_weight)
+        found = self.units.limit(limit) if self.name == "weight" else math.ceil(limit / self.per_weight)
+        return min(max(1, found), MOST_UNITS)
+
+    def search_limit(self, weight: int) -> int:
+        """Return the limit of a search that finds distances up to a weight of `limits`; `UNREACHABLE` for none.
+
+        Of real weights, distances up to a limit may not fit into 32 bits; only a search without a limit tells of them.
+        """
+        return UNREACHABLE if self.units.scale is not None and weight == MOST_UNITS else weight
 
 
 def unit_of(graph: Graph, metric: str) -> Unit:
@@ -98,7 +146,9 @@ def unit_of(graph: Graph, metric: str) -> Unit:
     if metric == "distance":
         return Unit("distance", METRES_PER_WEIGHT)
     seconds = duration(graph, 1)
-    return Unit("weight", 1.0) if seconds is None else Unit("duration", seconds)
+    if seconds is None:
+        return Unit("weight", graph.scale or 1.0, graph.units)
+    return Unit("duration", seconds, graph.units)
 
 
 def arc_lengths(graph: Graph) -> npt.NDArray[np.float64]:
@@ -140,4 +190,5 @@ def measured_by(graph: Graph, metric: str) -> Graph:
     if streets is not None:
         streets = replace(streets, seconds_per_weight=0.0, turn=None)
     weight = own(np.rint(arc_lengths(graph) / METRES_PER_WEIGHT).astype(np.uint32))
-    return Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
+    metres = Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
+    return replace(metres, names=graph.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.checks import no_file, path_of
+from vkssp.checks import no_file, path_of, shown
 from vkssp.errors import FormatError, GraphError
 from vkssp.files import atomic_write, check_ending
 from vkssp.graph.hierarchy import Hierarchy
@@ -26,11 +27,15 @@ if TYPE_CHECKING:
 _FORMAT = "vkssp graph"
 #: Graphs with turns have the second version, because a reader without support for turns would find forbidden routes.
 _VERSION, _VERSION_WITH_TURNS = 1, 2
+#: Graphs of real weights, or with names of nodes, have the third version, because other readers would take units for
+#: weights, and positions for names.
+_VERSION_WITH_UNITS = 3
 # Graphs with a hierarchy need no version of their own: results are the same without the hierarchy, and a reader without
 # support for hierarchies ignores arrays with unknown names.
 _HIERARCHY = "hierarchy_"
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
+_NAMES_OF_NODES = "names"
 _TURNS = ("junction", "turn")
 _OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE + Streets.SHARED_OR_NONE
 #: Names of all arrays that a saved graph may have.
@@ -38,6 +43,7 @@ _NAMES = frozenset(
     (
         *_CORE,
         *_COORDINATES,
+        _NAMES_OF_NODES,
         *(f"streets_{name}" for name in (*Streets.PER_ARC, *Streets.SHARED, *_OPTIONAL, "names")),
         *(f"{_HIERARCHY}{name}" for name in Hierarchy.ARRAYS),
     )
@@ -64,6 +70,12 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         header["seconds_per_weight"] = streets.seconds_per_weight
     if graph.hierarchy is not None:
         arrays.update({f"{_HIERARCHY}{name}": getattr(graph.hierarchy, name) for name in Hierarchy.ARRAYS})
+    if graph.names is not None:
+        arrays[_NAMES_OF_NODES] = graph.names if graph.names.dtype == np.int64 else _packed(graph.names)
+    if graph.scale is not None or graph.names is not None:
+        header |= {"version": _VERSION_WITH_UNITS, "scale": graph.scale, "weight_error": graph.weight_error}
+    if graph.max_weight_error < math.inf:  # which JSON does not have
+        header["max_weight_error"] = graph.max_weight_error
     header["arrays"] = sorted(arrays)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with atomic_write(path) as stream:
@@ -102,8 +114,12 @@ def load_graph(path: str | Path, make: Callable[..., Graph]) -> Graph:
         if any(name.startswith(_HIERARCHY) for name in arrays):
             hierarchy = Hierarchy(*(arrays[f"{_HIERARCHY}{name}"] for name in Hierarchy.ARRAYS))
         core = (arrays[name] for name in _CORE)
-        return make(*core, arrays.get("lat"), arrays.get("lon"), streets, hierarchy)
-    except (GraphError, KeyError, ValueError, TypeError, OverflowError) as error:
+        units = header.get("scale"), header.get("weight_error", 0.0)
+        names, most = arrays.get(_NAMES_OF_NODES), header.get("max_weight_error")
+        if names is not None and names.dtype != np.int64:
+            names = _unpacked(names)
+        return make(*core, arrays.get("lat"), arrays.get("lon"), streets, hierarchy, *units, names, most)
+    except (GraphError, KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise FormatError(f"{source} is damaged ({error}); import it again") from error
 
 
@@ -124,10 +140,10 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     header = json.loads(_text(_array(archive, members.pop("header")), "header"))
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
-    if header.get("version") not in (_VERSION, _VERSION_WITH_TURNS):
+    if header.get("version") not in range(_VERSION, _VERSION_WITH_UNITS + 1):
         version = header.get("version")
         raise FormatError(
-            f"{source} has format version {version!r:.20}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
+            f"{source} has format version {version!r:.20}, this vkssp reads {_VERSION} to {_VERSION_WITH_UNITS}; "
             "import it again"
         )
     # The archive's directory has no checksum. Without this check an array with a damaged name would count as absent.
@@ -152,6 +168,42 @@ def _text(array: npt.NDArray[Any], name: str) -> bytes:
     if array.dtype != np.uint8 or array.ndim != 1:
         raise ValueError(f"{name} has dtype {array.dtype} and {array.ndim} dimensions, and no bytes of a text")
     return array.tobytes()
+
+
+def _packed(names: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return names as a list in JSON, in which lists are tuples, and objects bytes.
+
+    Raises
+    ------
+    FormatError
+        If a name is of another type.
+    """
+
+    def plain(name: Any) -> Any:
+        if isinstance(name, tuple):
+            return [plain(part) for part in name]
+        if isinstance(name, bytes):
+            return {"bytes": name.hex()}
+        if isinstance(name, str | int | float):
+            return name
+        cure = "give numbers, texts, bytes or tuples of these for names, or leave names out"
+        raise FormatError(f"a node is called {shown(name)}, which cannot be saved; {cure}")
+
+    return np.frombuffer(json.dumps([plain(name) for name in names]).encode(), np.uint8)
+
+
+def _unpacked(packed: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the names that `_packed` has packed, shape (num_nodes,), object."""
+
+    def name_of(plain: Any) -> Any:
+        if isinstance(plain, list):
+            return tuple(name_of(part) for part in plain)
+        return bytes.fromhex(plain["bytes"]) if isinstance(plain, dict) else plain
+
+    names = json.loads(_text(packed, _NAMES_OF_NODES))
+    if not isinstance(names, list):
+        raise ValueError("names are no list")
+    return np.fromiter(map(name_of, names), object, len(names))
 
 
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:

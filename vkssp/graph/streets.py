@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
 #: Metres of the longest street: ten times the Earth's circumference. In tenths of a metre they fit into 32 bits.
 MOST_METRES = 4e8
 #: Bounds of the seconds per unit of weight; within them no duration leaves the range of single precision.
-_LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9
+_LEAST_SECONDS, _MOST_SECONDS = 1e-18, 1e9
 #: Number of the parts of a trip that a node may serve; see `Streets.layer`.
 _NUM_LAYERS = 3
 
@@ -56,7 +56,7 @@ class Streets:
         Latitude and longitude of the polylines' points, their two ends included, in 1e-7 degrees,
         shape (num_points, 2), int32.
     seconds_per_weight : float
-        Seconds for one unit of the graph's weight; 0 if weights are not durations.
+        Seconds for one unit of `Graph.weight`; 0 if weights are not durations.
     junction : numpy.ndarray or None
         Number of the place of each node, shape (num_nodes,), uint32. In a graph with turns a place may have several
         nodes, for travellers who arrived by different streets; they share one number. None if each node is a place.
@@ -232,6 +232,27 @@ class Streets:
                 index = ids_among(ids, f"{kind}s", kind, len(values[known[0]]))
                 values |= {name: own(values[name][index]) for name in known}
         return Streets(**values)
+
+    def in_units(self, unit: float, weight: npt.NDArray[np.uint32]) -> Streets:
+        """Return the attributes for weights in other units, each of which is `unit` of the present ones.
+
+        Weights of turns are rounded, and to no more than the weights of the arcs, shape (num_arcs,), if only the
+        rounding of either makes them larger.
+
+        Raises
+        ------
+        GraphError
+            If weights are durations, and a unit would be too short or too long.
+        """
+        turn = self.turn
+        if turn is not None:
+            exact = np.minimum(turn / unit, 2.0**32 - 1)
+            rounded = np.rint(exact).astype(np.uint32)
+            turn = own(np.where(exact - weight <= 1.0 + 0.5 / unit, np.minimum(rounded, weight), rounded))
+        seconds = self.seconds_per_weight * unit
+        if seconds and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
+            raise GraphError(f"a unit of weight would be {seconds:g} s; give a scale by which it is nearer to a second")
+        return replace(self, turn=turn, seconds_per_weight=seconds)
 
     def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Return the weights of arcs without the turns into them, shape (num_arcs,), given the weights with turns.

@@ -6,21 +6,26 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.checks import ids_among, index_of, number_of, shown, whole_numbers
+from vkssp.checks import ids_among, index_of, number_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError, GraphError, QueryError
-from vkssp.graph.csr import UNREACHABLE, Uint32s
+from vkssp.graph.csr import UNREACHABLE
 from vkssp.graph.graph import Graph, checked_graph
+from vkssp.graph.scaling import AUTO, GivenWeights, Scaled, given_weights, in_units, scaled
+from vkssp.graph.units import MOST_UNITS
 
 _WAYS, _ARCS = ("way", "speed_kmh"), ("arc", "weight")
 #: Bounds of the speed on a way in km/h. A slower street counts as closed, and a higher number as a typing error; both
 #: are refused.
 LOWEST_KMH, HIGHEST_KMH = 0.01, 1000.0
+# A unit that rounds weights stays if new weights, times this, add up to those before or more.
+_MUCH_SMALLER = 4
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,18 @@ class Change:
     unknown: int
 
 
+#: Ids of arcs, int64, their weights, and the summary.
+SpeedWeights = tuple[npt.NDArray[np.int64], npt.NDArray[Any], Change]
+
+
 def changed_weights(
     graph: Graph, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None
 ) -> tuple[Graph, npt.NDArray[np.int64] | None]:
     """Return a graph with other weights for all or some arcs, and the ids of these arcs, or None for all arcs.
+
+    Weights are whole numbers, of any type, if those of the graph are, and otherwise real numbers. The unit stays the
+    same where the new weights are exact in it, or rounded as the others are and not much smaller. Otherwise it is
+    chosen anew or, if only some of the weights change and the others are rounded, doubled until they fit.
 
     Raises
     ------
@@ -55,22 +68,63 @@ def changed_weights(
         If an arc has two weights.
     """
     checked_graph(graph)
+    given = given_weights(weights, graph.scale, "weights")
+    values = given.values
     if arcs is None:
-        return graph.with_weights(weights), None
+        if len(values) != graph.num_arcs:
+            raise GraphError(f"weights has {len(values)} entries and the graph {graph.num_arcs} arcs; give one per arc")
+        return graph.reweighted(_all_changed(graph, given)), None
     ids = ids_among(arcs, "arcs", "arc", graph.num_arcs).astype(np.int64)
-    values = whole_numbers(weights, "weights", "weights", UNREACHABLE - 1)
     if len(ids) != len(values):
         raise GraphError(f"weights has {len(values)} entries and arcs {len(ids)}; give one weight per arc")
-    whole = graph.weight.copy()
-    whole[ids] = values
-    torn = np.flatnonzero(whole[ids] != values)
+    last = np.zeros(graph.num_arcs, values.dtype)
+    last[ids] = values
+    torn = np.flatnonzero(last[ids] != values)
     if len(torn):
         at = int(torn[0])
-        raise QueryError(f"arc {ids[at]} is to weigh {values[at]} and {whole[ids[at]]}; give one weight for each arc")
-    return graph.with_weights(own(whole)), ids
+        raise QueryError(f"arc {ids[at]} is to weigh {values[at]} and {last[ids[at]]}; give one weight for each arc")
+    changed = graph.reweighted(_some_changed(graph, given, ids))
+    return changed, ids if changed.scale == graph.scale else None
 
 
-def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArray[np.int64], Uint32s, Change]:
+def _all_changed(graph: Graph, given: GivenWeights) -> Scaled:
+    """Return weights of all arcs, if possible in the unit that the graph has."""
+    if graph.scale is None or given.eps is None:
+        return Scaled(given.values, None, 0.0)
+    if _fit(given, graph.scale):
+        kept = in_units(given.values, graph.scale, given.eps)
+        is_fine = graph.weight_error > 0 and _MUCH_SMALLER * int(kept.weight.sum()) >= int(graph.weight.sum())
+        if kept.error == 0 or (is_fine and kept.error <= graph.max_weight_error):
+            return kept
+    return scaled(given, AUTO, graph.first_out, graph.head, graph.max_weight_error)
+
+
+def _some_changed(graph: Graph, given: GivenWeights, ids: npt.NDArray[np.int64]) -> Scaled:
+    """Return weights of all arcs, of which some are given, if possible in the unit that the graph has."""
+    part = Scaled(given.values, None, 0.0)
+    if graph.scale is not None and given.eps is not None:
+        fit = _fit(given, graph.scale)
+        known, most = graph.weight_error, graph.max_weight_error
+        if not fit and known and math.isinf(most):
+            return _some_changed(graph.coarsened(), given, ids)
+        if fit:
+            part = in_units(given.values, graph.scale, given.eps)
+        if not fit or part.error > (most if known else 0.0):  # exact weights are exact in other units, too
+            whole = graph.units.sums(graph.weight)
+            whole[ids] = given.values
+            found = scaled(GivenWeights(own(whole), given.eps), AUTO, graph.first_out, graph.head, most - known)
+            return found._replace(error=found.error + known)
+    weight = graph.weight.copy()
+    weight[ids] = part.weight
+    return Scaled(own(weight), graph.scale, max(graph.weight_error, part.error))
+
+
+def _fit(given: GivenWeights, scale: float) -> bool:
+    """Return whether weights fit into 32 bits in a unit."""
+    return float(given.values.max(initial=0.0)) <= MOST_UNITS * scale
+
+
+def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> SpeedWeights:
     """Return the arcs of OSM ways, in both directions, and their weights at given speeds.
 
     The new weight of an arc is the duration of its length at the speed, plus the unchanged weight of the turn into it.
@@ -88,7 +142,7 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
     arcs : numpy.ndarray
         Arc ids, shape (k,), int64.
     weights : numpy.ndarray
-        Their weights, shape (k,), uint32.
+        Their weights, shape (k,), uint32, or float64 if the graph's weights are real numbers.
     change : Change
         Numbers of changed arcs, of given ways, and of ways that the graph does not have.
 
@@ -108,9 +162,7 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
     return _speed_weights(graph, ways, speed)
 
 
-def _speed_weights(
-    graph: Graph, ways: npt.NDArray[np.int64], speed: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.int64], Uint32s, Change]:
+def _speed_weights(graph: Graph, ways: npt.NDArray[np.int64], speed: npt.NDArray[np.float64]) -> SpeedWeights:
     streets = graph.streets
     if streets is None or not streets.seconds_per_weight > 0:
         raise QueryError("the graph has no OSM ways with durations, so speeds mean nothing in it; set weights by arcs")
@@ -142,7 +194,7 @@ def _speed_weights(
     if len(weights) and not weights.max() < UNREACHABLE:
         at = int(which[np.argmax(weights)])
         raise QueryError(f"at {speed[at]:g} km/h way {ways[at]} takes longer than 32 bits hold; give a higher speed")
-    return arcs, weights.astype(np.uint32), Change(len(arcs), len(ways), unknown)
+    return arcs, graph.units.sums(weights.astype(np.uint32)), Change(len(arcs), len(ways), unknown)
 
 
 def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
@@ -154,7 +206,8 @@ def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
         The graph.
     path : str or Path
         A table of comma-separated values whose first line names the columns: ``way`` and ``speed_kmh`` (see
-        `speed_weights`), or ``arc`` and ``weight``. Other columns are ignored.
+        `speed_weights`), or ``arc`` and ``weight``, a whole number if those of the graph are. Other columns are
+        ignored.
 
     Raises
     ------
@@ -164,16 +217,16 @@ def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
         If the contents do not fit the graph; see `changed_weights` and `speed_weights`.
     """
     checked_graph(graph)
-    names, first, second = _read(path)
+    names, first, second = _read(path, is_whole=graph.scale is None)
     if names == _ARCS:
-        changed, arcs = changed_weights(graph, second, first)
-        assert arcs is not None
-        return changed, Change(len(arcs), 0, 0)
+        return changed_weights(graph, second, first)[0], Change(len(first), 0, 0)
     arcs, weights, change = _speed_weights(graph, first, second)
     return changed_weights(graph, weights, arcs)[0], change
 
 
-def _read(path: str | Path) -> tuple[tuple[str, str], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def _read(
+    path: str | Path, *, is_whole: bool
+) -> tuple[tuple[str, str], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return the names of a file's two columns, and the columns."""
     numbers: list[int] = []
     values: list[float] = []
@@ -189,11 +242,11 @@ def _read(path: str | Path) -> tuple[tuple[str, str], npt.NDArray[np.int64], npt
             try:
                 numbers.append(int(line[places[0]]))
                 value = float(line[places[1]])
-                if names == _ARCS and not (math.isfinite(value) and value == int(value)):
+                if names == _ARCS and not (math.isfinite(value) and (not is_whole or value == int(value))):
                     raise ValueError
                 values.append(value)
             except (ValueError, IndexError):
-                what = "a way and a speed" if names == _WAYS else "an arc and a whole weight"
+                what = "a way and a speed" if names == _WAYS else f"an arc and a {'whole ' * is_whole}weight"
                 raise FormatError(f"{path}, line {lines.line_num}: {','.join(line)[:60]!r} is not {what}") from None
     try:
         return names, np.array(numbers, np.int64), np.array(values, np.float64)

@@ -204,6 +204,7 @@ def _assemble(
         lat=own(segments.lat[node] * COORDINATE_SCALE),
         lon=own(segments.lon[node] * COORDINATE_SCALE),
         streets=streets.take(by_tail),
+        scale=None,  # whole numbers in floats
     )
     if order == "z":
         assert graph.lat is not None and graph.lon is not None

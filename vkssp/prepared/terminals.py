@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, Terminal
-from vkssp.checks import ids_among, index_of, listed, shown, whole_number
+from vkssp.checks import ids_among, index_of, is_many, listed, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, Uint32s, checked_graph
 from vkssp.graph.distance_type import BITS_32, DistanceType
@@ -100,15 +100,68 @@ def least_of_each(nodes: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> npt.NDA
     return order[first]
 
 
+def is_name(graph: Graph, node: Any) -> bool:
+    """Return whether an argument is the name of a node, such as a tuple, of a graph whose nodes have names."""
+    return graph.name_index is not None and graph.name_index.find(node) is not None
+
+
+def node_of(graph: Graph, node: Any, name: str) -> int:
+    """Return the position of a node that a caller names; `name` is what error messages call it.
+
+    Raises
+    ------
+    QueryError
+        If there is no such node.
+    """
+    index = graph.name_index
+    at = index_of(node) if index is None else index.find(node)
+    if at is None and index is not None:
+        raise index.unknown(name, node)
+    if at is None or not 0 <= at < graph.num_nodes:
+        raise _no_node(node, name, graph.num_nodes)
+    return at
+
+
+def ends_by_position(graph: Graph, end: Any, name: str, distance_type: DistanceType = BITS_32) -> list[Terminal]:
+    """Return seeds or targets that a caller gives as a node, or as pairs of a node and an offset in its own units.
+
+    Raises
+    ------
+    QueryError
+        If a node does not exist, or an offset is no weight.
+    DistanceOverflowError
+        If an offset does not fit into the bits of distances.
+    """
+    if is_name(graph, end) or not is_many(end):
+        return [(node_of(graph, end, name), 0)]
+    pairs = pairs_of(end, name)
+    if graph.name_index is None and graph.scale is None:
+        return pairs  # they are checked before the search
+    nodes, offsets = [], []
+    for pair in pairs:
+        try:
+            node, offset = None if isinstance(pair, set | frozenset) else pair
+        except (TypeError, ValueError):
+            raise QueryError(f"a {name} is {shown(pair)}; give a node and a weight") from None
+        nodes.append(node_of(graph, node, f"a {name}"))
+        offsets.append(offset)
+    weights = graph.units.typed(distance_type).offsets(offsets, f"the weights to each {name}")
+    return list(zip(nodes, weights.tolist(), strict=True))
+
+
 def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
-    """Return checked nodes of a graph as an array, shape (k,), uint32; `name` is their name in error messages.
+    """Return checked nodes of a graph, by position, as an array, shape (k,), uint32; error messages call them `name`.
 
     Raises
     ------
     QueryError
         If there are no nodes, or a node is not in the graph.
     """
-    found = ids_among(nodes, name, "node", graph.num_nodes, QueryError)
+    index = graph.name_index
+    if index is None:
+        found = ids_among(nodes, name, "node", graph.num_nodes, QueryError)
+    else:
+        found = index.find_all(nodes, name)
     if len(found) == 0:
         raise QueryError(f"there are no {name}; give at least one")
     return found
@@ -131,18 +184,9 @@ def checked_columns(
     return ids_among(nodes, "nodes", "node", checked_graph(graph, QueryError).num_nodes, QueryError), most
 
 
-def checked_limit(limit: int | None, distance_type: DistanceType = BITS_32) -> int:
-    """Return the distance beyond which nodes count as unreachable; that of unreachable nodes if there is no limit.
-
-    Raises
-    ------
-    QueryError
-        If the limit is no distance.
-    """
-    if limit is None:
-        return distance_type.unreachable
-    most = distance_type.unreachable - 1
-    return whole_number(limit, "limit", 0, most, f"give a weight, 0 to {most}, or leave it out")
+def named(graph: Graph, nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the names of nodes that are given by position, or the positions if nodes have no names."""
+    return nodes if graph.names is None else graph.names[nodes]
 
 
 def _no_node(node: Any, name: str, num_nodes: int) -> QueryError:

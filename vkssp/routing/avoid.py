@@ -7,6 +7,7 @@ its side of the area, for example if a road of ten kilometres is closed in its m
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.errors import QueryError
-from vkssp.graph import Graph, Uint32s
+from vkssp.graph import Graph
 from vkssp.graph.geo import haversine
 
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ class Avoided:
             raise QueryError("the areas to avoid touch every street of the map; give smaller ones")
         self.graph, self.arc_ids = _without(lines.graph, closed)
 
-    def with_weights(self, weight: Uint32s) -> Avoided:
-        """Return the same streets with other weights, one for each arc of the whole graph."""
+    def with_weights(self, graph: Graph) -> Avoided:
+        """Return the same streets with the weights of another whole graph."""
         avoided = copy.copy(self)
-        avoided.graph = self.graph.with_weights(own(weight[self.arc_ids]))
+        avoided.graph = self.graph.reweighted(graph.scaled.take(self.arc_ids))
         return avoided
 
     def searched_ids(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -134,4 +135,4 @@ def _without(graph: Graph, closed: npt.NDArray[np.bool_]) -> tuple[Graph, npt.ND
         lon=graph.lon,
         streets=None if graph.streets is None else graph.streets.take(kept),
     )
-    return found, kept
+    return replace(found.in_units_of(graph), names=graph.names), kept

@@ -68,8 +68,8 @@ class Isochrone(Shaped):
 
     Attributes
     ----------
-    limit : int
-        The largest weight of a path.
+    limit : int or float
+        The largest weight of a path, a float if the weights of the graph are real numbers.
     seconds : float or None
         The limit in seconds; None if weights are no durations.
     metres : float or None
@@ -87,7 +87,7 @@ class Isochrone(Shaped):
         Whether it is the area from which the place can be reached.
     """
 
-    limit: int
+    limit: float
     seconds: float | None
     area: Any
     road_m: float
@@ -155,6 +155,9 @@ def isochrones_around(
     unit = unit_of(index.graph, metric)
     weights = unit.limits(limits)
     metres = unit.per_weight if metric == "distance" else None
+    # Limits may be larger than any distance in units of real weights.
+    numbers = [] if unit.units.scale is None else sorted({float(limit) for limit in limits})
+    told = [(one / unit.per_distance, one if unit.name == "duration" else None) for one in numbers]
     width = number_of(width_m)
     if width is None or not WIDTHS_M[0] <= width <= WIDTHS_M[1]:
         raise QueryError(f"width is {shown(width_m)}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
@@ -164,10 +167,12 @@ def isochrones_around(
     seeds = [[(end.node, end.weight) for end in find(index, snap)] for snap in snaps]
 
     def make() -> Iterator[list[Isochrone]]:
-        rows = _distances(solver, searched, seeds, weights[-1])
+        rows = _distances(solver, searched, seeds, unit.search_limit(weights[-1]))
         for place, snap, distances in zip(places, snaps, rows, strict=True):
             begun = begun_streets(index, snap, reverse=reverse)
             found = isochrones(index, distances, begun, weights, width, reverse=reverse)
+            if told:
+                found = [replace(one, limit=limit, seconds=s) for one, (limit, s) in zip(found, told, strict=True)]
             yield [_around(one, index, place, snap, metres) for one in found]
 
     return make()
@@ -182,7 +187,8 @@ def _distances(solver: RowSource, graph: Graph, seeds: Sequence[Sequence[Termina
         return
     # There are no seeds if areas to avoid shut the place in.
     (group,) = seeds
-    yield solver.from_seeds(group, limit) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
+    most = None if limit == UNREACHABLE else limit
+    yield solver.from_seeds(group, most) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
 
 
 def _around(one: Isochrone, index: StreetIndex, origin: LatLon, start: Snap, metres: float | None) -> Isochrone:

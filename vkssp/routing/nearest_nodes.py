@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.checks import flag
 from vkssp.errors import QueryError
-from vkssp.graph import Uint32s
+from vkssp.prepared.terminals import named
 from vkssp.routing.many_phantoms import many_goals, many_starts
 from vkssp.routing.places import LatLon, ending_points, listed_places, starting_points, text
 from vkssp.routing.snap import StreetIndex
 
 
-def nearest_nodes(index: StreetIndex, places: Sequence[LatLon], arriving: bool) -> Uint32s:
+def nearest_nodes(index: StreetIndex, places: Sequence[LatLon], arriving: bool) -> npt.NDArray[Any]:
     """Return a node for each place; see `vkssp.Router.nearest_nodes`."""
     snap, connect = (ending_points, many_goals) if flag(arriving, "arriving") else (starting_points, many_starts)
     where = listed_places(index, places, "place")
@@ -26,4 +28,4 @@ def nearest_nodes(index: StreetIndex, places: Sequence[LatLon], arriving: bool) 
         raise QueryError(f"place {row} is {text(where[row])}, on a street where {told}; give another place")
     # The end of the street with the least weight, of equal ones that with the least id.
     order = np.lexsort((ends.node, ends.weight, ends.owner))
-    return ends.node[order[ends.first[:-1]]]
+    return named(index.graph, ends.node[order[ends.first[:-1]]])

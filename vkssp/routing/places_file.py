@@ -28,6 +28,8 @@ from vkssp.routing.places import LatLon
 if TYPE_CHECKING:
     from _csv import Reader
 
+    from vkssp.graph import Graph
+
 
 # Types of shapes of places; layers of several points may hold one each.
 _POINTS, _AREAS = ("Point", "MultiPoint"), ("Point", "MultiPoint", "Polygon", "MultiPolygon")
@@ -48,20 +50,40 @@ class Ends:
     places : list of (float, float) or None
         Latitude and longitude in degrees; None if the file has nodes.
     nodes : numpy.ndarray or None
-        Node ids, int64; None if the file has places.
+        Node ids, int64, or object if some of them are texts; None if the file has places.
     ids : list of int or list of str
         Names from the file. If it has none: numbers from 0 for places, node ids for nodes.
     columns : dict of str to numpy.ndarray
         The columns that were asked for, shape (k,) each, int64 or float64.
     shapes : numpy.ndarray or None
         Areas as shapely geometries, shape (k,), if the file has areas only; `places` has a point in each.
+    error : FormatError or None
+        What is wrong if nodes are integers.
     """
 
     places: list[LatLon] | None
-    nodes: npt.NDArray[np.int64] | None
+    nodes: npt.NDArray[Any] | None
     ids: list[int] | list[str]
     columns: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     shapes: npt.NDArray[Any] | None = None
+    error: FormatError | None = None
+
+    def nodes_of(self, graph: Graph) -> npt.NDArray[Any]:
+        """Return the nodes as a graph calls them: by position, or by names, integers or texts.
+
+        Raises
+        ------
+        FormatError
+            If the file has places, or a text for a node of a graph whose nodes have positions only.
+        """
+        if self.nodes is None:
+            raise FormatError("the file has places; give nodes")
+        if self.error is not None and graph.name_index is None:
+            raise self.error
+        index = graph.name_index
+        if index is None or self.nodes.dtype != np.int64 or index.find(self.nodes[0]) is not None:
+            return self.nodes
+        return np.array(list(map(str, self.nodes.tolist())), object)
 
 
 def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = False) -> Ends:
@@ -250,7 +272,8 @@ def _from_lines(path: str | Path, lines: Reader, wanted: Sequence[str]) -> Ends:
         if name not in first:
             raise no_columns(path, name, first)
     read: type[int] | type[float] = int if columns == ["node"] else float
-    values = []
+    values: list[list[Any]] = []
+    wrong: FormatError | None = None
     for number, line in rows:
         try:
             values.append([read(line[place]) for place in at])
@@ -258,14 +281,22 @@ def _from_lines(path: str | Path, lines: Reader, wanted: Sequence[str]) -> Ends:
                 raise ValueError
         except (ValueError, IndexError):
             what = "a node id" if read is int else "a latitude and a longitude"
-            raise FormatError(f"{path}, line {number}: {','.join(line)[:60]!r} has not {what}") from None
+            error = FormatError(f"{path}, line {number}: {','.join(line)[:60]!r} has not {what}")
+            text = line[at[0]].strip() if len(line) > at[0] else ""
+            if read is float or not text:
+                raise error from None
+            values.append([text])
+            wrong = wrong or error
     ids = None
     if "id" in header:
         ids = _named([line[header.index("id")] if len(line) > header.index("id") else "" for _, line in rows])
     columns_of = {name: _of_lines(path, rows, first.index(name), name) for name in wanted}
     if read is int:
-        nodes = np.array([value[0] for value in values], np.int64)
-        return Ends(None, nodes, ids or nodes.tolist(), columns_of)
+        nodes = [value[0] for value in values]
+        if wrong is None:
+            return Ends(None, np.array(nodes, np.int64), ids or nodes, columns_of)
+        names = list(map(str, nodes))
+        return Ends(None, np.array(names, object), ids or names, columns_of, error=wrong)
     places = [(float(lat), float(lon)) for lat, lon in values]
     return Ends(places, None, ids or list(range(len(places))), columns_of)
 

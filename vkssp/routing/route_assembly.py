@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
+from vkssp.prepared.terminals import named
 from vkssp.route import Leg, Route, osm_nodes, without_repeats
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.legs import LegPath
@@ -50,10 +51,10 @@ def leg_of(
             "steps": steps,
             "osm_nodes": partial(osm_nodes, index.graph.streets, geometry.nodes),
         },
-        nodes=geometry.nodes,
+        nodes=named(index.graph, geometry.nodes),
         arcs=geometry.arcs,
         parts=geometry.parts,
-        weight=leg_path.weight,
+        weight=index.graph.units.value(leg_path.weight),
         distance_m=float(geometry.metres.sum()),
         duration_s=duration(graph, leg_path.weight if is_searched else int(geometry.weights.sum())),
         origin=place_of(index, *begin),

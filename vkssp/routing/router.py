@@ -37,7 +37,9 @@ from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
 from vkssp.solver.decay import Decay
 from vkssp.solver.pool import SolverPool, solver_on
+from vkssp.solver.rescaling import rescaled, restarting
 from vkssp.solver.several import Devices
+from vkssp.solver.shared_graph import WeightsChange
 from vkssp.solver.solver import Solver
 from vkssp.solver.table import Table, checked_metrics
 
@@ -117,7 +119,8 @@ class Router(Resource):
     ) -> None:
         super().__init__()
         checked_graph(graph, QueryError)
-        if checked_type(parameters.get("distance_bits", 32)) is not BITS_32:
+        parameters.setdefault("distance_bits", BITS_32.bits)
+        if checked_type(parameters["distance_bits"]) is not BITS_32:
             raise QueryError("a Router works with distances of 32 bits only; leave distance_bits out, or use a Solver")
         areas = None if avoid is None else read_areas(avoid)
         index = StreetIndex(measured_by(graph, metric), areas)
@@ -173,11 +176,13 @@ class Router(Resource):
                     self._backward = _Backward(self.solver.for_graph(turned), searched, arcs)
                 elif self._backward.graph is not searched:  # its weights have changed
                     backward = self._backward
-                    backward.solver.set_weights(searched.weight[backward.arcs])
+                    weights = searched.scaled.take(backward.arcs)
+                    backward.solver.change_weights(lambda graph: (graph.reweighted(weights), None))
                     self._backward = backward._replace(graph=searched)
                 found = self._backward.solver
             yield found
 
+    @rescaled
     def route(
         self,
         origin: PlaceLike,
@@ -263,7 +268,7 @@ class Router(Resource):
         """
         return nearest_places(self.index, place, number)
 
-    def nearest_nodes(self, places: PlacesLike, *, arriving: bool = False) -> npt.NDArray[np.uint32]:
+    def nearest_nodes(self, places: PlacesLike, *, arriving: bool = False) -> npt.NDArray[Any]:
         """Return a node for each place, such as the centre of a zone, as a source or target of `Solver.flows`.
 
         Each place is snapped as for `accessibility`. Its node is the end of the street there that a trip reaches first.
@@ -280,7 +285,7 @@ class Router(Resource):
         Returns
         -------
         numpy.ndarray
-            Node ids, shape (k,), uint32.
+            Node ids, shape (k,), uint32, or names.
 
         Raises
         ------
@@ -291,6 +296,7 @@ class Router(Resource):
             index = self.index
         return nearest_nodes(index, places, arriving)
 
+    @rescaled
     def isochrones(
         self, origin: PlaceLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M, *, reverse: bool = False
     ) -> list[Isochrone]:
@@ -356,9 +362,15 @@ class Router(Resource):
         names = [f"places[{number}]" for number in range(len(places))]
         if not names:
             raise QueryError("there are no places; give at least one")
-        with self._facing(reverse) as solver:
-            return isochrones_around(solver, self.index, self.metric, places, names, limits, width_m, reverse)
 
+        def made() -> Iterator[list[Isochrone]]:
+            with self._facing(reverse) as solver:
+                return isochrones_around(solver, self.index, self.metric, places, names, limits, width_m, reverse)
+
+        graph, first = self.graph, made()
+        return first if graph.scale is None else restarting(self, graph, lambda now: first if now is graph else made())
+
+    @rescaled
     def service_areas(self, sources: PlacesLike, limit: float | None = None, *, reverse: bool = False) -> ServiceAreas:
         """Return the service areas of some places: the nodes and the parts of streets to which each is the nearest.
 
@@ -394,7 +406,7 @@ class Router(Resource):
         with self._facing(reverse) as solver:
             index = self.index
             unit = unit_of(index.graph, self.metric)
-            most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
+            most = UNREACHABLE if limit is None else unit.search_limit(unit.limits([limit], "limit")[0])
             return find_service_areas(solver, index, unit, sources, most, reverse)
 
     assign = FormerName("service_areas")
@@ -434,10 +446,13 @@ class Router(Resource):
             metric is not known. While rows are made, if the weights of the router's metric have changed.
         """
         with self._facing(reverse) as solver:
-            wanted = checked_metrics(self.graph, metrics, self.metric)
+            graph = self.graph
+            wanted = checked_metrics(graph, metrics, self.metric)
             arcs = self._backward.arcs if reverse and self._backward is not None else None
-            return table_of_places(solver, self.index, self.graph, wanted, sources, targets, arcs)
+            found = table_of_places(solver, self.index, graph, wanted, sources, targets, arcs)
+        return found.rescaled(self, graph, lambda: self.table(sources, targets, wanted, reverse=reverse))
 
+    @rescaled
     def accessibility(
         self,
         origins: PlacesLike | None,
@@ -493,6 +508,7 @@ class Router(Resource):
         unit = unit_of(index.graph, self.metric)
         return sums_of_opportunities(self.solver, index, unit, origins, opportunities, weights, limits, decays, reverse)
 
+    @rescaled
     def nearest_opportunities(
         self,
         origins: PlacesLike | None,
@@ -599,16 +615,21 @@ class Router(Resource):
                 self._timed, _ = changed_weights(self._timed, weights, arcs)
             return
 
-        def change(_: Graph) -> tuple[Graph, npt.NDArray[np.int64] | None]:
+        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+
+    def change_weights(self, change: WeightsChange) -> None:
+        """Change the weights of the metric by a function of the whole graph, as soon as no search runs."""
+
+        def searched(_: Graph) -> tuple[Graph, npt.NDArray[np.int64] | None]:
             old = self.index
-            graph, changed = changed_weights(old.graph, weights, arcs)
+            graph, changed = change(old.graph)
             new = old.with_graph(graph)
             self._indices = (old, new)
             if changed is not None and new.avoided is not None:
                 changed = new.avoided.searched_ids(changed)
             return new.searched, changed
 
-        self.solver.change_weights(change)
+        self.solver.change_weights(searched)
 
     def set_speeds(self, speeds: Mapping[int, float]) -> Change:
         """Change the speeds of OSM ways, in both directions, from the next query on.

@@ -164,16 +164,16 @@ def find_service_areas(
     starts = [find(index, snap) for snap in snaps]
     ends = [end for some in starts for end in some]
     if ends:
-        most = None if limit == UNREACHABLE else limit
-        found = solver.nearest([end.node for end in ends], [end.weight for end in ends], most)
+        nodes, weights = np.array([(end.node, end.weight) for end in ends], np.uint32).T
+        found = solver.search_nearest(nodes, weights, limit)
         # Ends are in the order of the places, so the first of equally near ends belongs to the first place.
         owner = np.append(np.repeat(np.arange(len(starts)), [len(some) for some in starts]), UNREACHABLE)
         source = owner[np.minimum(found.source, len(ends))].astype(np.uint32)
-        nodes = NearestSources(found.distance, source)
+        nearest = NearestSources(found.distance, source)
     else:  # areas to avoid shut all places in
         nowhere = np.full(index.graph.num_nodes, UNREACHABLE, np.uint32)
-        nodes = NearestSources(nowhere, nowhere)
+        nearest = NearestSources(nowhere, nowhere)
     each = ((number, begun_streets(index, snap, reverse=reverse)) for number, snap in enumerate(snaps))
     begun = tuple((number, one) for number, some in each for one in some)
     snapped = tuple(place_of(index, place, snap) for place, snap in zip(where, snaps, strict=True))
-    return ServiceAreas(snapped, nodes, unit, limit, index, begun, reverse)
+    return ServiceAreas(snapped, nearest, unit, limit, index, begun, reverse)

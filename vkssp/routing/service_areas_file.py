@@ -20,11 +20,9 @@ from vkssp.features.files import AREA_ENDINGS, GEOJSON_ENDINGS, check_ending, wr
 from vkssp.features.geojson import line_of, write_features
 from vkssp.features.shapes import dots, lines, positions
 from vkssp.files import atomic_write
-from vkssp.graph import UNREACHABLE, Graph
-from vkssp.graph.metric import Unit
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.route_file import place_properties, point
 from vkssp.routing.voronoi import part_of_line
-from vkssp.solver.nearest import NearestSources
 from vkssp.solver.table_file import COLUMNS
 
 if TYPE_CHECKING:
@@ -88,36 +86,49 @@ def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None =
     if ending in GEOJSON_ENDINGS:
         write_features(path, features(areas, ids))
     elif ending in NODE_ENDINGS:
-        write_nodes(path, areas.graph, areas.nodes, areas.unit, _names(ids, len(areas.places)))
+        names = _names(ids, len(areas.places))
+        write_nodes(path, areas.graph, areas.source, {COLUMNS[areas.unit.name]: areas.values}, names)
     else:
         write_layers(path, [street_features(areas, ids), source_features(areas, ids)])
 
 
-def write_nodes(path: str | Path, graph: Graph, nodes: NearestSources, unit: Unit, ids: Ids) -> None:
-    """Write the nearest source of each node to a .csv or .npy file; see `write_service_areas`."""
-    values = unit.values(nodes.distance)
+def write_nodes(path: str | Path, graph: Graph, source: Uint32s, column: dict[str, npt.NDArray[Any]], ids: Ids) -> None:
+    """Write the nearest source of each node to a .csv or .npy file; see `write_service_areas`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    graph : Graph
+        The graph.
+    source : numpy.ndarray
+        Number of the nearest source of each node, 2**32 - 1 if there is none, shape (num_nodes,), uint32.
+    column : dict of str to numpy.ndarray
+        Distance of each node from its source, shape (num_nodes,), by the name of its column.
+    ids : sequence of int or str
+        Names of the sources.
+    """
+    ((name, values),) = column.items()
     with atomic_write(path) as stream:
         if Path(path).suffix.lower() == ".npy":
-            packed: Any = np.empty(len(values), [("source", np.uint32), (COLUMNS[unit.name], values.dtype)])
-            packed["source"], packed[COLUMNS[unit.name]] = nodes.source, values
+            packed: Any = np.empty(len(values), [("source", np.uint32), (name, values.dtype)])
+            packed["source"], packed[name] = source, values
             np.save(stream, packed, allow_pickle=False)
         else:
-            _write_csv(stream, graph, nodes, unit, ids)
+            _write_csv(stream, graph, source, name, values, ids)
 
 
-def _write_csv(stream: IO[bytes], graph: Graph, nodes: NearestSources, unit: Unit, ids: Ids) -> None:
+def _write_csv(stream: IO[bytes], graph: Graph, source: Uint32s, name: str, values: npt.NDArray[Any], ids: Ids) -> None:
     text = io.TextIOWrapper(stream, "utf-8", newline="")
     lines = csv_writer(text)
-    missing = nodes.distance == UNREACHABLE
-    names = np.array([*ids, ""], object)[np.where(missing, len(ids), nodes.source)]
-    # Single precision has seven digits; further digits of a double are noise.
-    values = unit.values(nodes.distance)
-    told = (values.astype(np.float64).round(3) if values.dtype.kind == "f" else values).astype(object)
+    missing = source == UNREACHABLE
+    names = np.array([*ids, ""], object)[np.where(missing, len(ids), source)]
+    told = _digits(values).astype(object)
     told[missing] = ""
-    columns: dict[str, Any] = {"node": range(graph.num_nodes)}
+    columns: dict[str, Any] = {"node": range(graph.num_nodes) if graph.names is None else graph.names.tolist()}
     if graph.lat is not None and graph.lon is not None:
         columns |= {"lat": graph.lat.round(7).tolist(), "lon": graph.lon.round(7).tolist()}
-    columns |= {"source": names, COLUMNS[unit.name]: told}
+    columns |= {"source": names, name: told}
     lines.writerow(columns)
     try:
         lines.writerows(zip(*columns.values(), strict=True))
@@ -165,14 +176,18 @@ def source_features(areas: ServiceAreas, ids: Ids | None = None) -> Features:
 def _lines(areas: ServiceAreas) -> Iterator[tuple[int, float, npt.NDArray[np.float64]]]:
     """Yield the source of each part of a street, the value of the path to it, and its points."""
     unit, streets = areas.unit, areas.streets
-    values = unit.values(streets.weight).astype(np.float64).round(3)
-    told = values if unit.name != "weight" else streets.weight
+    told = _digits(unit.values(streets.weight))
     rows = (streets.polyline, streets.low, streets.high, streets.source, told)
     for polyline, low, high, source, value in zip(*(column.tolist() for column in rows), strict=True):
         line = _wrapped(part_of_line(areas.polyline(polyline), low, high))
         # Gates without length cannot be seen, nor tiny remainders where two sources' paths meet next to a junction.
         if (positions(line) != positions(line[:1])).any():
             yield source, value, line
+
+
+def _digits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return values as they are written: single precision has seven digits, further digits of a double are noise."""
+    return values.astype(np.float64).round(3) if values.dtype == np.float32 else values
 
 
 def _wrapped(points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -16,6 +16,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.csr import within
 from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
+from vkssp.graph.scaling import in_units
 from vkssp.jit import kernels
 from vkssp.memory import require
 from vkssp.routing.avoid import Avoided
@@ -101,16 +102,18 @@ class StreetIndex(StreetLines):
         index = copy.copy(self)
         index.graph = graph
         if self.avoided is not None:
-            index.avoided = self.avoided.with_weights(graph.weight)
+            index.avoided = self.avoided.with_weights(graph)
         return index
 
     def with_searched(self, searched: Graph) -> StreetIndex:
         """Return an index of the same streets with the weights of a graph that is searched; see `searched`."""
         if self.avoided is None:
             return self.with_graph(searched)
-        weight = self.graph.weight.copy()
+        graph, weight = self.graph, self.graph.weight.copy()
+        if searched.scale is not None and searched.scale != graph.scale:
+            weight = in_units(graph.units.sums(weight), searched.scale).weight.copy()
         weight[self.avoided.arc_ids] = searched.weight
-        index = self.with_graph(self.graph.with_weights(own(weight)))
+        index = self.with_graph(graph.reweighted(searched.scaled._replace(weight=own(weight))))
         assert index.avoided is not None
         index.avoided.graph = searched
         return index

@@ -184,4 +184,4 @@ def table_of_places(
     here, there = _Snapped(index, *begin, leaving=not reverse), _Snapped(index, *end, leaving=reverse)
     rows = _Places(maker, index, here, there, reverse)
     shape = len(here.nearest), len(there.nearest)
-    return Table(shape, metrics, rows.blocks, sources=begin[0], targets=end[0], reverse=reverse)
+    return Table(shape, metrics, rows.blocks, maker.units, begin[0], end[0], reverse)

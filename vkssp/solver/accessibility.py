@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import array_of, dtype_of, is_many, listed, shown, whole_numbers
+from vkssp.checks import array_of, dtype_of, is_many, listed, real_numbers, shown, whole_numbers
 from vkssp.cpu.collection import collected
 from vkssp.cpu.device import CpuDevice
 from vkssp.errors import DistanceOverflowError, QueryError
@@ -48,8 +48,10 @@ def accessibility(
     """Return the sums of values that can be reached from nodes; see `vkssp.Solver.accessibility`."""
     graph = source.graph
     table, is_flat = checked_values(values, "values", graph.num_nodes, "nodes")
-    is_one, within = _limits(limits)
+    is_one, within = _limits(graph, limits)
     shapes = checked_decays(decays)
+    if graph.scale is not None:
+        shapes = [decay.scaled(graph.scale) for decay in shapes]
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     found = sums_of_groups(source, Groups.of_nodes(nodes), table, within, shapes)
     return shaped(found, is_one and not shapes, is_flat)
@@ -69,7 +71,7 @@ def sums_of_groups(
     table : numpy.ndarray
         Values of nodes, as `checked_values` returns them, shape (num_nodes, c).
     limits : sequence of int
-        Distances, in any order.
+        Distances, in any order; `UNREACHABLE` is no limit.
     decays : sequence of Decay
         Weights by distance.
 
@@ -98,7 +100,8 @@ def sums_of_groups(
     exponents: list[Int64s] = []
     if limits:
         fixed, exponent = _fixed(table, _SUM_BITS)
-        aggregates.append(CumulativeSums(fixed, np.unique(np.array(limits, np.uint32))))
+        within = np.minimum(np.array(limits, np.uint32), np.uint32(UNREACHABLE - 1))
+        aggregates.append(CumulativeSums(fixed, np.unique(within)))
         exponents += [exponent] * len(aggregates[0].limits)
     for decay in decays:
         fixed, exponent = _fixed(table, _SUM_BITS - BITS)
@@ -112,7 +115,7 @@ def sums_of_groups(
         found = np.ldexp(sums.astype(np.float64), -np.stack(exponents))
     if limits:
         # In the order of the caller, who may name a limit twice.
-        where = np.searchsorted(aggregates[0].limits, np.array(limits, np.uint32))
+        where = np.searchsorted(aggregates[0].limits, within)
         found = found[:, [*where.tolist(), *range(len(aggregates[0].limits), found.shape[1])]]
     return found
 
@@ -233,13 +236,20 @@ def _fixed(values: npt.NDArray[Any], bits: int) -> tuple[Int64s, Int64s]:
     return fixed, exponents
 
 
-def _limits(limits: Any) -> tuple[bool, list[int]]:
-    """Return whether there is a single limit, not in a list, and the limits."""
+def _limits(graph: Graph, limits: Any) -> tuple[bool, list[int]]:
+    """Return whether there is a single limit, not in a list, and the limits in the units of the graph.
+
+    `UNREACHABLE` stands for limits that exceed every distance.
+    """
     if limits is None:
         return False, []
     is_one = not is_many(limits) and not hasattr(limits, "__array__")
-    found = whole_numbers([limits] if is_one else limits, "limits", "distances", UNREACHABLE - 1, QueryError)
-    return is_one, found.tolist()
+    given = [limits] if is_one else limits
+    if graph.scale is None:
+        return is_one, whole_numbers(given, "limits", "distances", UNREACHABLE - 1, QueryError).tolist()
+    numbers = real_numbers(given, "limits", "distances", QueryError).tolist()
+    found = [graph.units.limit(limit, f"limits[{at}]") for at, limit in enumerate(numbers)]
+    return is_one, found
 
 
 def checked_decays(decays: Any) -> Sequence[Decay]:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from vkssp.arrays import brief
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE
 from vkssp.memory import require
 from vkssp.prepared.aggregates import FARTHEST, FARTHEST_NODE, REACHED, RECIPROCALS, TOTAL, Int64s, NodeSums, Totals
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import named, nodes_of
 from vkssp.solver.accessibility import aggregated_rows, blocks_of_sums
 from vkssp.solver.sampling import drawn, probability
 from vkssp.solver.tables import RowSource
@@ -28,15 +28,15 @@ class Extent(NamedTuple):
 
     Attributes
     ----------
-    distance : int
-        The distance.
-    source, target : int
+    distance : int or float
+        The distance, a float if the weights of the graph are real numbers.
+    source, target : int or name
         Both nodes. If distances to nodes count, not those from them, the path leads from the target to the source.
     """
 
-    distance: int
-    source: int
-    target: int
+    distance: float
+    source: Any
+    target: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,26 +46,26 @@ class Centrality:
     Attributes
     ----------
     sources : numpy.ndarray
-        The nodes, uint32.
+        The nodes, uint32, or their names.
     reached : numpy.ndarray
         Number of nodes that are reached, the node itself included, int64.
     total : numpy.ndarray
-        Sum of the distances to them (farness), int64.
+        Sum of the distances to them (farness), int64, or float64 if the weights of the graph are real numbers.
     eccentricity : numpy.ndarray
-        Largest of these distances, uint32.
+        Largest of these distances, uint32, or float64.
     farthest : numpy.ndarray
-        Node at that distance, the one with the least id, uint32.
+        Node at that distance, the first one by position, uint32, or its name.
     num_nodes : int
         Number of nodes of the graph.
     """
 
     __repr__ = brief
 
-    sources: Uint32s
+    sources: npt.NDArray[Any]
     reached: Int64s
-    total: Int64s
-    eccentricity: Uint32s
-    farthest: Uint32s
+    total: npt.NDArray[Any]
+    eccentricity: npt.NDArray[Any]
+    farthest: npt.NDArray[Any]
     num_nodes: int
     _reciprocals: Floats
 
@@ -113,12 +113,14 @@ class Centrality:
         """
         if not len(self.sources):
             return self._extent(None)
-        return self._extent(np.where(self.reached == self.reached.max(), self.eccentricity, UNREACHABLE).argmin())
+        far = np.where(self.reached == self.reached.max(), self.eccentricity.astype(np.float64), np.inf)
+        return self._extent(far.argmin())
 
     def _extent(self, place: np.intp | None) -> Extent:
         if place is None:
             raise QueryError("a graph without nodes has no extent; make one with nodes")
-        return Extent(*(int(values[place]) for values in (self.eccentricity, self.sources, self.farthest)))
+        chosen = slice(place, place + 1)
+        return Extent(*(values[chosen].tolist()[0] for values in (self.eccentricity, self.sources, self.farthest)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +132,7 @@ class SampledCentrality:
     Attributes
     ----------
     sample : numpy.ndarray
-        The nodes of the sample, all different, shape (k,), uint32.
+        The nodes of the sample, all different, shape (k,), uint32, or their names.
     reached : numpy.ndarray
         Number of nodes that are reached, the node itself included.
     total : numpy.ndarray
@@ -141,7 +143,7 @@ class SampledCentrality:
 
     __repr__ = brief
 
-    sample: Uint32s
+    sample: npt.NDArray[Any]
     reached: Floats
     total: Floats
     harmonic: Floats
@@ -175,28 +177,30 @@ def _closeness(reached: npt.NDArray[Any], total: npt.NDArray[Any], num_nodes: in
     return np.divide(others * others, whole, out=np.zeros(len(others)), where=whole > 0)
 
 
-def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Centrality:
+def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: float | None) -> Centrality:
     """Return the centrality of nodes; see `vkssp.Solver.centrality`."""
-    graph, most = source.graph, checked_limit(limit)
+    graph = source.graph
+    most, units = graph.units.limit(limit), graph.units
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     require(96 * len(nodes), f"the centrality of {len(nodes):,} nodes", "ask for fewer")
     bits = 62 - max(1, graph.num_nodes).bit_length()
     aggregate = Totals(bits, min(most, UNREACHABLE - 1))
     found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,), most).T
     return Centrality(
-        sources=nodes,
+        sources=named(graph, nodes),
         reached=found[REACHED],
-        total=found[TOTAL],
-        eccentricity=found[FARTHEST].astype(np.uint32),
-        farthest=found[FARTHEST_NODE].astype(np.uint32),
+        total=units.sums(found[TOTAL]),
+        eccentricity=units.values(found[FARTHEST].astype(np.uint32)),
+        farthest=named(graph, found[FARTHEST_NODE].astype(np.uint32)),
         num_nodes=graph.num_nodes,
-        _reciprocals=np.ldexp(found[RECIPROCALS].astype(np.float64), -bits),
+        _reciprocals=np.ldexp(found[RECIPROCALS].astype(np.float64), -bits) / (graph.scale or 1.0),
     )
 
 
-def sampled_centrality(source: RowSource, sample: int, seed: int, limit: int | None) -> SampledCentrality:
+def sampled_centrality(source: RowSource, sample: int, seed: int, limit: float | None) -> SampledCentrality:
     """Return the centrality of all nodes by distances from a sample; see `vkssp.Solver.centrality`."""
-    graph, most = source.graph, checked_limit(limit)
+    graph = source.graph
+    most, units = graph.units.limit(limit), graph.units
     nodes, count = drawn(np.arange(graph.num_nodes, dtype=np.uint32), sample, seed), graph.num_nodes
     require(64 * count, f"the centrality of {count:,} nodes", "use a machine with more memory")
     bits = 62 - max(1, len(nodes)).bit_length()
@@ -211,8 +215,8 @@ def sampled_centrality(source: RowSource, sample: int, seed: int, limit: int | N
     reached, total, reciprocals = sums.astype(np.float64)
     scale = np.divide(count - 1, len(nodes) - is_drawn, out=np.zeros(count), where=len(nodes) > is_drawn)
     return SampledCentrality(
-        sample=nodes,
+        sample=named(graph, nodes),
         reached=1 + scale * (reached - is_drawn),
-        total=scale * total,
-        harmonic=scale * np.ldexp(reciprocals, -bits),
+        total=units.sums(scale * total),
+        harmonic=scale * np.ldexp(reciprocals, -bits) / (graph.scale or 1.0),
     )

@@ -26,8 +26,8 @@ _LEAST = 2.0 ** -(BITS + 1)
 class Decay:
     """Weight of an opportunity, from 0 to 1, as a function of its distance.
 
-    Make one by `exponential`, `gaussian`, `power`, `linear` or `table`. Distances are in the weights of
-    the graph for `Solver.accessibility`, and in the unit of limits, such as seconds, for `Router.accessibility`.
+    Make one by `exponential`, `gaussian`, `power`, `linear` or `table`. Distances are in the caller's units of weights
+    for `Solver.accessibility`, and in the unit of limits, such as seconds, for `Router.accessibility`.
 
     Attributes
     ----------

@@ -29,7 +29,8 @@ def read_demand(
     path : str or Path
         Name of the file, ending in .parquet or .csv.
     columns : sequence of str
-        Names of its columns of sources and targets, which are node ids, and of the demand.
+        Names of its columns of sources and targets, which are integers or, if nodes of the graph are called so, texts,
+        and of the demand.
     rows : int
         Number of pairs of a part, about.
 
@@ -62,7 +63,7 @@ def _parts(path: str | Path, names: Sequence[str], rows: int) -> Iterator[Part]:
                 row = at + int(np.flatnonzero(column.is_null().to_numpy())[0])
                 raise FormatError(f"{path} has no value in row {row} of column {name!r}; rows are counted from 0")
             array = column.to_numpy()
-            if array.dtype.kind not in kinds:
+            if array.dtype.kind not in kinds and not (kinds == "iu" and array.size and isinstance(array[0], str)):
                 what = "node ids, which are integers" if kinds == "iu" else "numbers"
                 raise FormatError(f"{path}: column {name!r} is of type {column.type}; it must have {what}")
             arrays.append(array)

@@ -19,7 +19,7 @@ from vkssp.graph.csr import rows_of
 from vkssp.memory import require
 from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s, Watch
 from vkssp.prepared.seed_groups import Demand, Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import nodes_of
 from vkssp.solver.accessibility import blocks_of_sums
 from vkssp.solver.demand import SUM_BITS, entries_of
 from vkssp.solver.sampling import drawn, probability
@@ -165,10 +165,11 @@ def _arcs_before(graph: Graph) -> Int64s:
 
 
 def betweenness(
-    source: RowSource, sources: npt.ArrayLike | None, limit: int | None, sample: int | None, seed: int
+    source: RowSource, sources: npt.ArrayLike | None, limit: float | None, sample: int | None, seed: int
 ) -> Betweenness:
     """Return the betweenness of arcs and nodes; see `vkssp.Solver.betweenness`."""
-    graph, most = source.graph, checked_limit(limit)
+    graph = source.graph
+    most = graph.units.limit(limit)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     if sample is not None:
         if sources is not None:

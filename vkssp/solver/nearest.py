@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import brief
-from vkssp.checks import whole_number, whole_numbers
+from vkssp.checks import whole_number
 from vkssp.cpu.nearest import check_room, nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
-from vkssp.prepared.terminals import checked_limit, least_of_each, nodes_of
+from vkssp.graph.distance_type import Distances, DistanceType
+from vkssp.graph.units import Units
+from vkssp.prepared.terminals import least_of_each, nodes_of
 from vkssp.solver.session import Session
 
 
@@ -26,12 +29,12 @@ class NearestSources:
     Attributes
     ----------
     distance : numpy.ndarray
-        Distance from the nearest source, including its offset; 2**32 - 1 if no path leads to the node, or none within
-        the limit; shape (num_nodes,), uint32. If the solver has distances of 64 bits, uint64 and 2**64 - 1. If a number
-        of sources was asked for, their distances in ascending order, shape (num_nodes, count).
+        Distance from the nearest source, including its offset, shape (num_nodes,), of the type of
+        `Solver.distances`; as there where no path leads to the node, or none within the limit. If a number of sources
+        was asked for, their distances in ascending order, shape (num_nodes, count).
     source : numpy.ndarray
         Index of the nearest source in the list of sources; the first of several that are equally near; 2**32 - 1
-        where no path leads; shape as above, uint32.
+        where there is none; shape as above, uint32.
     """
 
     __repr__ = brief
@@ -40,16 +43,44 @@ class NearestSources:
     source: Uint32s
 
 
+class NearestSearch(Protocol):
+    """Solver of searches from the nearest of many seeds."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+
+    @property
+    def distance_type(self) -> DistanceType:
+        """Type of the distances."""
+
+    def holding(self) -> AbstractContextManager[object]:
+        """Keep the weights as they are for several questions."""
+
+    def search_nearest(self, nodes: Uint32s, offsets: Distances, limit: int | None = None) -> NearestSources:
+        """Find the nearest of some seeds; see `vkssp.Solver.search_nearest`."""
+
+
 def nearest_sources(
-    session: Session, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: int | None
+    solver: NearestSearch, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: float | None
 ) -> NearestSources:
     """Return the distance from the nearest of some sources to every node; see `vkssp.Solver.nearest`."""
+    with solver.holding():
+        graph = solver.graph
+        units = graph.units.typed(solver.distance_type)
+        nodes = nodes_of(graph, sources, "sources")
+        weights = _offsets(units, offsets, len(nodes))
+        found = solver.search_nearest(nodes, weights, units.limit(limit))
+    return NearestSources(units.values(found.distance), found.source)
+
+
+def nearest_seeds(session: Session, nodes: Uint32s, weights: Distances, limit: int | None) -> NearestSources:
+    """Return the distance from the nearest of some seeds to every node; see `vkssp.Solver.search_nearest`."""
     kind = session.distance_type
-    most = checked_limit(limit, kind)
+    most = kind.unreachable if limit is None else limit
     with session.holding():
         renumbered = session.renumbered
-        nodes = renumbered.node[nodes_of(renumbered.graph, sources, "sources")]
-        weights = _offsets(offsets, len(nodes), kind)
+        nodes = renumbered.node[nodes]
         best = least_of_each(nodes, weights)
         numbers = np.arange(len(nodes), dtype=np.uint32)
         seeds = np.stack([nodes, weights, numbers], axis=1)[best]  # of the type of the distances
@@ -57,14 +88,14 @@ def nearest_sources(
         voronoi = session.voronoi(len(seeds))
         outcome = session.run(seeds[:, :2].tolist(), [], most)
         distance = session.read()
-        if limit is None and outcome.overflow and renumbered.overflowed(distance).any():
+        if most == kind.unreachable and outcome.overflow and renumbered.overflowed(distance).any():
             raise DistanceOverflowError(kind.overflow)
         try:
             source = voronoi.find(seeds)
         except BaseException:
             session.discard()
             raise
-    if limit is not None:
+    if most != kind.unreachable:
         beyond = distance > most
         distance[beyond], source[beyond] = kind.unreachable, UNREACHABLE
     if not renumbered.is_identity:
@@ -73,14 +104,14 @@ def nearest_sources(
 
 
 def several_nearest(
-    graph: Graph, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: int | None, count: int
+    graph: Graph, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: float | None, count: int
 ) -> NearestSources:
     """Return the distances from several nearest sources to every node; see `vkssp.Solver.nearest`."""
-    most = checked_limit(limit)
+    most = graph.units.limit(limit)
     nodes = nodes_of(graph, sources, "sources")
     if not len(nodes):
         raise QueryError("there are no sources; give at least one")
-    weights = _offsets(offsets, len(nodes), BITS_32)
+    weights = _offsets(graph.units, offsets, len(nodes))
     count = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many sources are wanted for each node")
     check_room(graph.num_nodes, count)
     seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)
@@ -89,14 +120,13 @@ def several_nearest(
     if wanted < count:
         missing = np.full((graph.num_nodes, count - wanted), UNREACHABLE, np.uint32)
         distance, source = (np.concatenate([found, missing], axis=1) for found in (distance, source))
-    return NearestSources(distance, source)
+    return NearestSources(graph.units.values(distance), source)
 
 
-def _offsets(offsets: npt.ArrayLike | None, count: int, distance_type: DistanceType) -> Distances:
+def _offsets(units: Units, offsets: npt.ArrayLike | None, count: int) -> Distances:
     if offsets is None:
-        return np.zeros(count, distance_type.dtype)
-    most, dtype = distance_type.unreachable - 1, distance_type.dtype
-    weights = whole_numbers(offsets, "offsets", "weights", most, QueryError, dtype)
+        return np.zeros(count, units.distance_type.dtype)
+    weights = units.offsets(offsets, "offsets")
     if len(weights) != count:
         raise QueryError(f"there are {len(weights)} offsets for {count} sources; give one for each")
     return weights

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from vkssp import memory
 from vkssp.algorithm import AUTO, CPU, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, checked_type, current, place_of
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
 from vkssp.checks import flag, number_of, shown
 from vkssp.cpu.device import CpuDevice, CpuInfo
 from vkssp.errors import DeviceError, QueryError
@@ -38,9 +38,10 @@ from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, s
 from vkssp.solver.decay import Decay
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
 from vkssp.solver.nearest import NearestSources
+from vkssp.solver.rescaling import rescaled
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.several import Devices, are_several, chosen
-from vkssp.solver.shared_graph import SharedWeights, WeightsChange, checked_reduction, renumbered_for
+from vkssp.solver.shared_graph import SharedWeights, WeightsChange, checked_reduction, renumbered_for, type_for
 from vkssp.solver.solver import Solver
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
@@ -110,7 +111,7 @@ class SolverPool(Resource):
         See `Solver`.
     waiting_bytes : int, optional
         Memory that rows may take that are finished before their turn; by default an eighth of the free memory.
-    distance_bits : int
+    distance_bits : int, optional
         32, or 64 for distances beyond 2**32 - 2; see `Solver`. By default all devices that can find such distances.
     **parameters : int
         Parameters of the algorithm.
@@ -142,11 +143,11 @@ class SolverPool(Resource):
         order: str = "auto",
         reduction: str | None = None,
         waiting_bytes: int | None = None,
-        distance_bits: int = 32,
+        distance_bits: int | None = None,
         **parameters: Any,
     ) -> None:
         algorithm, devices = current(algorithm, devices)
-        self.distance_type = kind = checked_type(distance_bits)
+        self.distance_type = kind = type_for(graph, distance_bits)
         if waiting_bytes is not None:
             most = number_of(waiting_bytes)
             if most is None or not 1 <= most < math.inf:
@@ -176,7 +177,7 @@ class SolverPool(Resource):
             trouble: DeviceError | None = None
             for device in selected:
                 try:
-                    options: dict[str, Any] = {"reduction": reduction, "distance_bits": distance_bits, **parameters}
+                    options: dict[str, Any] = {"reduction": reduction, "distance_bits": kind.bits, **parameters}
                     solver = Solver(renumbered, algorithm, device, order=order, **options)
                 except DeviceError as error:
                     if are_meant:
@@ -218,9 +219,9 @@ class SolverPool(Resource):
         return ", ".join(dict.fromkeys(member.solver.algorithm for member in self._left()))
 
     @property
-    def unreachable(self) -> int:
+    def unreachable(self) -> Any:
         """Distance of nodes that no path reaches: the largest number that distances hold."""
-        return self.distance_type.unreachable
+        return self.graph.units.typed(self.distance_type).value(self.distance_type.unreachable)
 
     @property
     def core_nodes(self) -> int | None:
@@ -292,25 +293,26 @@ class SolverPool(Resource):
             yield
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
-        """Return the distance from the best of some seeds to every node; see `Solver.distances`."""
+        """Return the distance from the best of some seeds to every node; see `Solver.from_seeds`."""
         return self._ask(lambda solver: solver.from_seeds(seeds, limit))
 
-    def distance(self, source: int, target: int) -> int:
-        """Return the distance from one node to another, 2**32 - 1 if there is no path; see `Solver.distance`."""
+    def distance(self, source: Any, target: Any) -> Any:
+        """Return the distance from one node to another; see `Solver.distance`."""
         return self._ask(lambda solver: solver.distance(source, target))
 
     @overload
     def distances(
-        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
+        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: float | None = None, chunked: Literal[False] = False
     ) -> Distances: ...
 
     @overload
     def distances(
-        self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
+        self, source: npt.ArrayLike, *, limit: float | None = None, chunked: Literal[True]
     ) -> Iterator[Distances]: ...
 
+    @rescaled
     def distances(
-        self, source: Any, *, limit: int | None = None, chunked: bool = False
+        self, source: Any, *, limit: float | None = None, chunked: bool = False
     ) -> Distances | Iterator[Distances]:
         """Return the distances to every node, from many nodes by all devices; see `Solver.distances`."""
         return distances(self, source, limit, chunked)
@@ -321,7 +323,7 @@ class SolverPool(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[False] = False,
     ) -> Distances: ...
 
@@ -331,32 +333,35 @@ class SolverPool(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[True],
     ) -> Iterator[Distances]: ...
 
+    @rescaled
     def table(
         self,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: bool = False,
     ) -> Distances | Iterator[Distances]:
         """Return the distances from each source to each target, by all devices; see `Solver.table`."""
         return table(self, sources, targets, limit, chunked)
 
+    @rescaled
     def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
         """Return the distances of many pairs of nodes, from one device; see `Solver.pairs`."""
         return pairs(self, sources, targets)
 
+    @rescaled
     def write_table(
         self,
         path: str | Path,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         progress: bool = False,
     ) -> int:
         """Write what `table` returns to a file, row by row; see `Solver.write_table`."""
@@ -366,7 +371,7 @@ class SolverPool(Resource):
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
         return self._ask(lambda solver: solver.fast_pairs(sources, targets))
 
-    def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
+    def path(self, source: Any, target: Any) -> Route:
         """Return a shortest path from one node to another; see `Solver.path`."""
         return self._ask(lambda solver: solver.path(source, target))
 
@@ -378,13 +383,17 @@ class SolverPool(Resource):
         self,
         sources: npt.ArrayLike,
         offsets: npt.ArrayLike | None = None,
-        limit: int | None = None,
+        limit: float | None = None,
         *,
         count: int | None = None,
         reverse: bool = False,
     ) -> NearestSources:
         """Return the nearest of many sources to every node, from one device; see `Solver.nearest`."""
         return self._ask(lambda solver: solver.nearest(sources, offsets, limit, count=count, reverse=reverse))
+
+    def search_nearest(self, nodes: Uint32s, offsets: Distances, limit: int | None = None) -> NearestSources:
+        """Find the nearest of some seeds; see `Solver.search_nearest`."""
+        return self._ask(lambda solver: solver.search_nearest(nodes, offsets, limit))
 
     def warm_up(self) -> None:
         """Upload the arcs that paths need to all devices; otherwise the first path on each device does it."""
@@ -418,6 +427,7 @@ class SolverPool(Resource):
             self._left()
             weights.renumbered = renumbered
 
+    @rescaled
     def accessibility(
         self,
         values: npt.ArrayLike,
@@ -437,7 +447,7 @@ class SolverPool(Resource):
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: None = None,
         seed: int = 0,
@@ -445,14 +455,15 @@ class SolverPool(Resource):
 
     @overload
     def centrality(
-        self, *, limit: int | None = None, reverse: bool = False, sample: int, seed: int = 0
+        self, *, limit: float | None = None, reverse: bool = False, sample: int, seed: int = 0
     ) -> SampledCentrality: ...
 
+    @rescaled
     def centrality(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: int | None = None,
         seed: int = 0,
@@ -467,19 +478,21 @@ class SolverPool(Resource):
         with self._facing(not flag(reverse, "reverse")) as source:
             return sampled_centrality(source, sample, seed, limit)
 
+    @rescaled
     def straightness(
-        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
+        self, sources: npt.ArrayLike | None = None, *, limit: float | None = None, reverse: bool = False
     ) -> npt.NDArray[np.float64]:
         """Return how straight the shortest paths from nodes are, by all devices; see `Solver.straightness`."""
         require_32_bits(self, "straightness")
         with self._facing(reverse) as source:
             return straightness(source, sources, limit)
 
+    @rescaled
     def betweenness(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         sample: int | None = None,
         seed: int = 0,
     ) -> Betweenness:
@@ -487,6 +500,7 @@ class SolverPool(Resource):
         require_32_bits(self, "betweenness")
         return betweenness(self, sources, limit, sample, seed)
 
+    @rescaled
     def flows(
         self,
         sources: npt.ArrayLike,
@@ -501,6 +515,7 @@ class SolverPool(Resource):
         require_32_bits(self, "flows")
         return flows(self, sources, targets, demand, skims, select, turns)
 
+    @rescaled
     def flows_of(
         self,
         parts: Iterable[tuple[npt.ArrayLike, npt.ArrayLike, Any]],

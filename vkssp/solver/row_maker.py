@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 #: Message of the error that a shortest distance does not fit into 32 bits.
 OVERFLOW = BITS_32.overflow
+
+
+class WeightsChangedError(QueryError):
+    """Weights changed while an answer was made."""
+
+
 # Words of a block, about, to bound memory.
 _BLOCK_WORDS = 1 << 22
 #: Most rows of a block, so that the first block arrives soon.
@@ -249,7 +255,7 @@ class RowMaker:
         """Hold the session, check its weights, and discard buffers that belong to an older copy of the graph."""
         with self.session.holding():
             if self.session.graph is not self._graph:
-                raise QueryError("weights changed while a table was made; ask for it again")
+                raise WeightsChangedError("weights changed while a table was made; ask for it again")
             if self._copy is not self.session.copy:
                 self._discard()
                 self._copy = self.session.copy

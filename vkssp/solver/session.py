@@ -29,12 +29,13 @@ from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.distance_type import Distances
+from vkssp.graph.units import Units
 from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.memory import SMALL
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
-from vkssp.prepared.terminals import checked_columns, checked_limit, ends_of, pairs_of, terminal, terminals
+from vkssp.prepared.terminals import checked_columns, ends_of, pairs_of, terminal, terminals
 from vkssp.resource import Resource
 from vkssp.solver.row_maker import RowBlock, RowMaker
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
@@ -496,7 +497,7 @@ class Session(Resource):
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
-        within = checked_limit(limit, self.distance_type)
+        within = Units(distance_type=self.distance_type).limit(limit)
         with self.holding():
             renumbered = self.renumbered
             here = terminals(renumbered, seeds, "source", None, self.distance_type)

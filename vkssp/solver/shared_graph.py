@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import AUTO, CPU, VULKAN, Algorithm
+from vkssp.algorithms.choice import checked_type
 from vkssp.algorithms.phast import Phast
 from vkssp.cch.customized import unfit
 from vkssp.checks import choice
@@ -248,6 +249,20 @@ def on_cpu(
         return CpuGraph(graph, cpu, owner)
 
     return SharedGraph(renumbered, cpu, is_owner, make, sweeps, distance_type=distance_type)
+
+
+def type_for(graph: Graph | RenumberedGraph | SharedGraph, distance_bits: int | None) -> DistanceType:
+    """Return the type of distances of so many bits or, of None, the one that a graph needs.
+
+    Raises
+    ------
+    QueryError
+        If there is none of so many bits.
+    """
+    if distance_bits is None:
+        given = graph.graph if isinstance(graph, RenumberedGraph) else graph
+        distance_bits = given.distance_bits if isinstance(given, Graph) else BITS_32.bits
+    return checked_type(distance_bits)
 
 
 def checked_reduction(reduction: str | None, algorithm: str, distance_type: DistanceType) -> str:

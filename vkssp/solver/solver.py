@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, checked_type, current, device_for, place_of
-from vkssp.checks import choice, flag, is_many
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, device_for, place_of
+from vkssp.checks import choice, flag, shown
 from vkssp.cpu.device import CpuDevice
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
@@ -26,7 +26,7 @@ from vkssp.log import logger
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import ends_of, pairs_of
+from vkssp.prepared.terminals import ends_by_position, ends_of, named, node_of
 from vkssp.resource import Resource
 from vkssp.route import Route, along, osm_nodes
 from vkssp.solver.accessibility import accessibility, backward
@@ -34,10 +34,11 @@ from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, s
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
-from vkssp.solver.nearest import NearestSources, nearest_sources, several_nearest
+from vkssp.solver.nearest import NearestSources, nearest_seeds, nearest_sources, several_nearest
+from vkssp.solver.rescaling import rescaled
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session
-from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, checked_reduction, share
+from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, checked_reduction, share, type_for
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
 from vkssp.solver.tables import distances, pairs, require_32_bits, table
@@ -48,7 +49,12 @@ _log = logger(__name__)
 class Solver(Resource):
     """Shortest paths on one graph, on one device; beside a GPU that was not named the CPU answers, too.
 
-    Distances are exact and the same, bit for bit, on every device. Several threads may use a solver, and take turns;
+    Distances are exact sums of the graph's weights, and the same, bit for bit, on every device. If the weights are real
+    numbers, with a `Graph.scale`, distances, limits, offsets and new weights are floats in the caller's units, and
+    unreachable nodes are at an infinite distance; offsets are rounded to the scale. Where a distance does not fit into
+    32 bits then, the weights get units of twice the size, once or several times, and the question is asked again;
+    `graph` has the scale and the error. If nodes have names, `Graph.names`, all methods take and return names; arrays
+    by node are in the order of positions. Several threads may use a solver, and take turns;
     `clone` gives each thread its own buffers over one copy of the graph. Solvers cannot be copied or pickled; another
     process makes its own. If a device is open, start processes by ``"spawn"`` or ``"forkserver"``: in a forked process
     only algorithms that run on the CPU work.
@@ -82,12 +88,14 @@ class Solver(Resource):
     counters : str
         Counters of searches: ``"iterations"`` costs nothing, ``"totals"`` also counts the work and costs almost
         nothing, ``"trace"`` keeps a row for each iteration, see `trace`.
-    distance_bits : int
-        Bits of distances. With 32, the default, paths may weigh up to 2**32 - 2, and distances are uint32, 2**32 - 1
-        where no path leads. With 64 they may weigh up to 2**64 - 2, offsets included, and distances are uint64,
-        2**64 - 1 where no path leads; weights of arcs stay uint32. Such distances are found by ``dijkstra``, and by
-        ``near_far`` on devices with 64-bit integers and atomic operations on them; by default the CPU answers if there
-        is no such GPU. Graphs are not reduced then, and aggregates, such as `accessibility` or `flows`, need 32 bits.
+    distance_bits : int, optional
+        Bits of distances, by default `Graph.distance_bits`: 32, unless real weights would be less exact than the graph
+        asks for. With 32, paths may weigh up to 2**32 - 2, and distances are uint32, 2**32 - 1 where no path leads.
+        With 64 they may weigh up to 2**64 - 2, offsets included, and distances are uint64, 2**64 - 1 where no path
+        leads; weights of arcs stay uint32. Distances of real weights are float64 with both. Those of 64 bits are found
+        by ``dijkstra``, and by ``near_far`` on devices with 64-bit integers and atomic operations on them; by default
+        the CPU answers if there is no such GPU. Graphs are not reduced then, and aggregates, such as `accessibility` or
+        `flows`, need 32 bits.
     **parameters : int
         Parameters of the algorithm; ``vkssp algorithms`` lists them.
 
@@ -100,7 +108,7 @@ class Solver(Resource):
     algorithm : str
         Name of the algorithm, also if it was chosen.
     unreachable : int
-        Distance of nodes that no path reaches: 2**32 - 1, or 2**64 - 1 with 64 bits.
+        Distance of nodes that no path reaches: 2**32 - 1, 2**64 - 1 with 64 bits, infinity if weights are real.
     core_nodes : int or None
         Number of nodes of the core if the graph is reduced, else None.
     last : Outcome or None
@@ -133,11 +141,11 @@ class Solver(Resource):
         order: str = "auto",
         reduction: str | None = None,
         counters: str = "iterations",
-        distance_bits: int = 32,
+        distance_bits: int | None = None,
         **parameters: Any,
     ) -> None:
         algorithm, device = current(algorithm, device)
-        kind = checked_type(distance_bits)
+        kind = type_for(graph, distance_bits)
         wanted = checked_reduction(reduction, algorithm, kind)
         place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device, wanted == "full", kind)
         values = checked(algorithm, parameters, place, kind)
@@ -153,6 +161,7 @@ class Solver(Resource):
         super().__init__()
         self._session = Session(shared, algorithm, values, COUNTING.index(counters), self)
         self._queries = HybridSession(self._session, self) if shared.has_companion else self._session
+        self._is_plain = self.graph.scale is None and self.graph.names is None
         self.device = shared.device
         self._upload_s = self.device.upload_s - uploaded_s
         self._setup_s = time.perf_counter() - began - self._upload_s
@@ -191,9 +200,10 @@ class Solver(Resource):
         return self._session.distance_type
 
     @property
-    def unreachable(self) -> int:
+    def unreachable(self) -> Any:
         """Distance of nodes that no path reaches: the largest number that distances hold."""
-        return self._session.distance_type.unreachable
+        kind = self.distance_type
+        return self.graph.units.typed(kind).value(kind.unreachable)
 
     @property
     def core_nodes(self) -> int | None:
@@ -217,16 +227,17 @@ class Solver(Resource):
 
     @overload
     def distances(
-        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
+        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: float | None = None, chunked: Literal[False] = False
     ) -> Distances: ...
 
     @overload
     def distances(
-        self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
+        self, source: npt.ArrayLike, *, limit: float | None = None, chunked: Literal[True]
     ) -> Iterator[Distances]: ...
 
+    @rescaled
     def distances(
-        self, source: Any, *, limit: int | None = None, chunked: bool = False
+        self, source: Any, *, limit: float | None = None, chunked: bool = False
     ) -> Distances | Iterator[Distances]:
         """Return the distances to every node: from one node, from each of many nodes, or from the best of some seeds.
 
@@ -235,10 +246,10 @@ class Solver(Resource):
 
         Parameters
         ----------
-        source : int, array_like or sequence of (int, int)
-            A node id; node ids, shape (s,); or seeds: pairs of a node id and an offset, the weight between the node and
-            the place that is meant. Distances from seeds are those from the best seed, and include its offset.
-        limit : int, optional
+        source : int, name, array_like or sequence of (int or name, float)
+            A node; nodes, shape (s,); or seeds: pairs of a node and an offset, the weight between the node and the
+            place that is meant. Distances from seeds are those from the best seed, and include its offset.
+        limit : float, optional
             Distance beyond which nodes count as unreachable. With ``block_resident``, searches from many nodes do not
             go beyond it.
         chunked : bool
@@ -248,16 +259,17 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            Distances, uint32; 2**32 - 1 for nodes that no path reaches (uint64 and 2**64 - 1 with 64 bits). Shape
-            (num_nodes,) for one node or seeds, (s, num_nodes) for many nodes. If `chunked`, blocks of these rows, shape
-            (rows, num_nodes).
+            Distances, uint32, 2**32 - 1 for nodes that no path reaches (uint64 and 2**64 - 1 with 64 bits); or, of real
+            weights, float64, infinite for these. Shape (num_nodes,) for one node or seeds, (s, num_nodes) for many
+            nodes. If `chunked`, blocks of these rows, shape (rows, num_nodes).
 
         Raises
         ------
         QueryError
             If there is no such node, or no source, or the limit is not a valid distance.
         DistanceOverflowError
-            If a shortest distance within the limit does not fit into the bits of distances.
+            If a shortest distance within the limit does not fit into the bits of distances; of real weights, only if
+            blocks have been handed out before it, and another call succeeds then.
         MemoryShortageError
             If the distances do not fit into memory.
 
@@ -272,6 +284,11 @@ class Solver(Resource):
         [0, 4, 7]
         [[0, 4, 4294967295], [4294967295, 0, 3]]
         [10, 2, 5]
+        >>> with Solver(Graph.from_edges(["a", "b"], ["b", "c"], [0.1, 0.2])) as solver:
+        ...     solver.distances("a").tolist()
+        ...     solver.distances("b").tolist()
+        [0.0, 0.1, 0.3]
+        [inf, 0.0, 0.2]
         """
         return distances(self, source, limit, chunked)
 
@@ -281,7 +298,7 @@ class Solver(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[False] = False,
     ) -> Distances: ...
 
@@ -291,16 +308,17 @@ class Solver(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[True],
     ) -> Iterator[Distances]: ...
 
+    @rescaled
     def table(
         self,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: bool = False,
     ) -> Distances | Iterator[Distances]:
         """Return the distances from each source to each target.
@@ -310,8 +328,8 @@ class Solver(Resource):
         Parameters
         ----------
         sources, targets : array_like
-            Node ids, shape (s,) and (t,); by default targets are the sources.
-        limit : int, optional
+            Nodes, shape (s,) and (t,); by default targets are the sources.
+        limit : float, optional
             Distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
         chunked : bool
             Whether to return blocks of rows. The rows are computed on demand, so that the table may exceed the memory.
@@ -320,8 +338,8 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            Distances, shape (s, t), uint32; 2**32 - 1 where no path leads (uint64 and 2**64 - 1 with 64 bits). If
-            `chunked`, blocks of these rows, shape (rows, t).
+            Distances, shape (s, t), uint32, 2**32 - 1 where no path leads (uint64 and 2**64 - 1 with 64 bits); or, of
+            real weights, float64, infinite there. If `chunked`, blocks of these rows, shape (rows, t).
 
         Raises
         ------
@@ -345,6 +363,7 @@ class Solver(Resource):
         """
         return table(self, sources, targets, limit, chunked)
 
+    @rescaled
     def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
         """Return the distances of many pairs of nodes.
 
@@ -354,12 +373,13 @@ class Solver(Resource):
         Parameters
         ----------
         sources, targets : array_like
-            Node ids, the ends of each pair, shape (k,) each.
+            Nodes, the ends of each pair, shape (k,) each.
 
         Returns
         -------
         numpy.ndarray
-            Distances, shape (k,), uint32; 2**32 - 1 where no path leads (uint64 and 2**64 - 1 with 64 bits).
+            Distances, shape (k,), uint32, 2**32 - 1 where no path leads (uint64 and 2**64 - 1 with 64 bits); or, of
+            real weights, float64, infinite there.
 
         Raises
         ------
@@ -378,13 +398,14 @@ class Solver(Resource):
         """
         return pairs(self, sources, targets)
 
+    @rescaled
     def write_table(
         self,
         path: str | Path,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         progress: bool = False,
     ) -> int:
         """Write what `table` returns to a file, row by row, so that it need not fit into memory.
@@ -434,11 +455,22 @@ class Solver(Resource):
         self._session.change_weights(change)
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
-        """Return the distance from the best of some seeds to every node; see `distances`."""
+        """Return the distance from the best of some seeds to every node, by positions and in units of the weights."""
         return self._queries.from_seeds(seeds, limit)
 
-    def distance(self, source: int, target: int) -> int:
-        """Return the distance from one node to another, ending the search early; `unreachable` if there is no path.
+    def distance(self, source: Any, target: Any) -> Any:
+        """Return the distance from one node to another, ending the search early.
+
+        Parameters
+        ----------
+        source, target : int or name
+            Nodes.
+
+        Returns
+        -------
+        int or float
+            The distance, an int, `unreachable` if there is no path; if the weights of the graph are real numbers, a
+            float, infinite if there is no path.
 
         Raises
         ------
@@ -447,23 +479,32 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into the bits of distances.
         """
-        return self._queries.distance(source, target)
+        return self._queries.distance(source, target) if self._is_plain else self._distance(source, target)
 
-    def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
+    @rescaled
+    def _distance(self, source: Any, target: Any) -> Any:
+        """Return the distance between nodes with names, or in other units than those of searches."""
+        with self.holding():
+            graph = self.graph
+            found = self._queries.distance(node_of(graph, source, "source"), node_of(graph, target, "target"))
+            return graph.units.typed(self.distance_type).value(found)
+
+    @rescaled
+    def path(self, source: Any, target: Any) -> Route:
         """Return a shortest path from one node to another, as a route with the graph's data about it.
 
         If several paths are shortest, every device returns the same path.
 
         Parameters
         ----------
-        source, target : int or sequence of (int, int)
-            A node id; or seeds or targets: pairs of a node id and an offset, the weight between the node and the place
-            that is meant; 64 at most. The path joins the best seed and target, and its weight includes their offsets.
+        source, target : int, name or sequence of (int or name, float)
+            A node; or seeds or targets: pairs of a node and an offset, the weight between the node and the place that
+            is meant; 64 at most. The path joins the best seed and target, and its weight includes their offsets.
 
         Returns
         -------
         Route
-            The nodes, shape (k + 1,), the arcs, shape (k,), and the weight of the path.
+            The nodes, by name if they have names, shape (k + 1,), the arcs, shape (k,), and the weight of the path.
 
         Raises
         ------
@@ -475,20 +516,24 @@ class Solver(Resource):
             If the distance does not fit into the bits of distances.
         """
         began = time.perf_counter()
-        seeds, targets = _ends(source, "source"), _ends(target, "target")
         with self.holding():
-            found, graph = self.search_path(seeds, targets), self.graph
+            graph = self.graph
+            kind, units = self.distance_type, graph.units.typed(self.distance_type)
+            seeds, targets = (
+                ends_by_position(graph, end, name, kind) for end, name in ((source, "source"), (target, "target"))
+            )
+            found = self.search_path(seeds, targets)
         if found is None:
-            ends = [f"node {some[0][0]}" if len(some) == 1 else "any seed" for some in (seeds, targets)]
+            ends = [f"node {_name(graph, some[0][0])}" if len(some) == 1 else "any seed" for some in (seeds, targets)]
             raise NoRouteError(f"no path leads from {ends[0]} to {ends[1].replace('seed', 'target')}")
         weight, seed, _, arcs = found
         device, algorithm = self.answered_by
         nodes = np.concatenate([np.array([seeds[seed][0]], np.uint32), graph.head[arcs]])
         streets = graph.streets
         return Route(
-            nodes=nodes,
+            nodes=named(graph, nodes),
             arcs=arcs,
-            weight=weight,
+            weight=units.value(weight),
             points=along(graph, nodes, arcs),
             distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
             duration_s=duration(graph, weight),
@@ -554,8 +599,9 @@ class Solver(Resource):
         Parameters
         ----------
         weights : array_like
-            Whole numbers from 0 to 2**32 - 2, one for each changed arc. If turns take time, the weight of an arc
-            includes the weight of the turn into it, see `Streets.turn`.
+            One for each changed arc: whole numbers from 0 to 2**32 - 2 if those of the graph are, and otherwise finite
+            numbers from 0 on. If turns take time, the weight of an arc includes that of the turn into it, see
+            `Streets.turn`. The scale of real weights stays if it suits the new ones.
         arcs : array_like, optional
             Ids of the changed arcs, their indices in `graph`; by default all arcs. An arc may be named twice with the
             same weight, but not with different weights.
@@ -567,13 +613,14 @@ class Solver(Resource):
         QueryError
             If an arc has two weights.
         """
-        self._session.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
 
+    @rescaled
     def nearest(
         self,
         sources: npt.ArrayLike,
         offsets: npt.ArrayLike | None = None,
-        limit: int | None = None,
+        limit: float | None = None,
         *,
         count: int | None = None,
         reverse: bool = False,
@@ -587,11 +634,10 @@ class Solver(Resource):
         Parameters
         ----------
         sources : array_like
-            Node ids, shape (k,); a node may be named twice.
+            Nodes, shape (k,); a node may be given twice.
         offsets : array_like, optional
-            Weight between the place that is meant and each source, whole numbers from 0 to 2**32 - 2, shape (k,);
-            distances include it. By default 0.
-        limit : int, optional
+            Weight between the place that is meant and each source, shape (k,); distances include it. By default 0.
+        limit : float, optional
             Distance beyond which nodes count as unreachable.
         count : int, optional
             Number of sources for each node, the nearest first, such as the three nearest hospitals; by default the
@@ -636,8 +682,32 @@ class Solver(Resource):
             graph = backward(self.graph) if flag(reverse, "reverse") else self.graph
             return several_nearest(graph, sources, offsets, limit, count)
         with self._facing(reverse) as solver:
-            return nearest_sources(solver._queries.for_all(), sources, offsets, limit)
+            return nearest_sources(solver, sources, offsets, limit)
 
+    def search_nearest(self, nodes: Uint32s, offsets: Distances, limit: int | None = None) -> NearestSources:
+        """Find the nearest of some seeds, by positions and in units of the weights; for other modules of the package.
+
+        Parameters
+        ----------
+        nodes, offsets : numpy.ndarray
+            Seeds by position, shape (k,), uint32, and the weight between each and the place that is meant, of the type
+            of distances.
+        limit : int, optional
+            Distance beyond which nodes count as unreachable; that of unreachable nodes is no limit.
+
+        Returns
+        -------
+        NearestSources
+            Distances in units, and the indices of seeds.
+
+        Raises
+        ------
+        DistanceOverflowError
+            If a shortest distance does not fit into the bits of distances, and there is no limit.
+        """
+        return nearest_seeds(self._queries.for_all(), nodes, offsets, limit)
+
+    @rescaled
     def accessibility(
         self,
         values: npt.ArrayLike,
@@ -657,12 +727,12 @@ class Solver(Resource):
         ----------
         values : array_like
             Finite numbers, one for each node, shape (num_nodes,), or several, shape (num_nodes, c).
-        limits : int or array_like, optional
+        limits : float or array_like, optional
             Distances, in the weights of the graph; each sum is of the values at nodes at most as far as that.
         decays : Decay or sequence of Decay, optional
             Decays with distance; each sum is of all values, times the decays' weights for their distances.
         sources : array_like, optional
-            Node ids, shape (s,); by default all nodes.
+            Nodes, shape (s,); by default all nodes.
         reverse : bool
             Whether distances to the sources count, not those from them: who can reach a place. The graph is searched
             backward then; a copy of it is made for the call.
@@ -702,7 +772,7 @@ class Solver(Resource):
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: None = None,
         seed: int = 0,
@@ -710,14 +780,15 @@ class Solver(Resource):
 
     @overload
     def centrality(
-        self, *, limit: int | None = None, reverse: bool = False, sample: int, seed: int = 0
+        self, *, limit: float | None = None, reverse: bool = False, sample: int, seed: int = 0
     ) -> SampledCentrality: ...
 
+    @rescaled
     def centrality(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: int | None = None,
         seed: int = 0,
@@ -729,8 +800,8 @@ class Solver(Resource):
         Parameters
         ----------
         sources : array_like, optional
-            Node ids, shape (s,); by default all nodes.
-        limit : int, optional
+            Nodes, shape (s,); by default all nodes.
+        limit : float, optional
             Radius: only nodes up to this distance count.
         reverse : bool
             Whether distances to the nodes count, not those from them; networkx counts these.
@@ -770,8 +841,9 @@ class Solver(Resource):
         with self._facing(not flag(reverse, "reverse")) as source:
             return sampled_centrality(source, sample, seed, limit)
 
+    @rescaled
     def straightness(
-        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
+        self, sources: npt.ArrayLike | None = None, *, limit: float | None = None, reverse: bool = False
     ) -> npt.NDArray[np.float64]:
         """Return how straight the shortest paths from nodes are: the mean of straight distances over those of paths.
 
@@ -781,8 +853,8 @@ class Solver(Resource):
         Parameters
         ----------
         sources : array_like, optional
-            Node ids, shape (s,); by default all nodes.
-        limit : int, optional
+            Nodes, shape (s,); by default all nodes.
+        limit : float, optional
             Radius: only nodes up to this distance count.
         reverse : bool
             Whether the paths to the nodes count, not those from them.
@@ -814,11 +886,12 @@ class Solver(Resource):
         with self._facing(reverse) as source:
             return straightness(source, sources, limit)
 
+    @rescaled
     def betweenness(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         sample: int | None = None,
         seed: int = 0,
     ) -> Betweenness:
@@ -832,7 +905,7 @@ class Solver(Resource):
         ----------
         sources : array_like
             Nodes at which paths begin, shape (s,); by default all nodes. A node that is named twice counts twice.
-        limit : int, optional
+        limit : float, optional
             Radius: only pairs up to this distance count.
         sample : int, optional
             Number of sources that are drawn at random, all different, where all nodes are too many;
@@ -864,6 +937,7 @@ class Solver(Resource):
         require_32_bits(self, "betweenness")
         return betweenness(self, sources, limit, sample, seed)
 
+    @rescaled
     def flows(
         self,
         sources: npt.ArrayLike,
@@ -881,7 +955,7 @@ class Solver(Resource):
         Parameters
         ----------
         sources, targets : array_like
-            Node ids, shapes (s,) and (t,); `Router.nearest_nodes` finds those of places.
+            Nodes, shapes (s,) and (t,); `Router.nearest_nodes` finds those of places.
         demand : array_like or sparse matrix
             What goes from each source to each target, finite numbers from 0 on: an array or a scipy matrix of shape
             (s, t); or, for pairs of a source and a target, shape (s,), with as many targets. Demand from a node to
@@ -921,6 +995,7 @@ class Solver(Resource):
         require_32_bits(self, "flows")
         return flows(self, sources, targets, demand, skims, select, turns)
 
+    @rescaled
     def flows_of(
         self,
         parts: Iterable[tuple[npt.ArrayLike, npt.ArrayLike, Any]],
@@ -1029,6 +1104,6 @@ class Solver(Resource):
         return self._queries.search_path(seeds, targets)
 
 
-def _ends(end: Any, name: str) -> list[Terminal]:
-    """Return the seeds or targets that a caller gives as a node or as pairs."""
-    return pairs_of(end, name) if is_many(end) else [(end, 0)]
+def _name(graph: Graph, node: int) -> str:
+    """Return what errors call a node."""
+    return str(node) if graph.names is None else shown(graph.names[node])

@@ -11,7 +11,7 @@ from vkssp.graph.geo import EARTH_RADIUS
 from vkssp.memory import require
 from vkssp.prepared.aggregates import COUNTED, STRAIGHT, Straightness
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import nodes_of
 from vkssp.solver.accessibility import aggregated_rows
 from vkssp.solver.tables import RowSource
 
@@ -21,9 +21,10 @@ _ARCS = 1 << 20
 Floats = npt.NDArray[np.float64]
 
 
-def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Floats:
+def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: float | None) -> Floats:
     """Return the straightness of nodes; see `vkssp.Solver.straightness`."""
-    graph, most = source.graph, checked_limit(limit)
+    graph = source.graph
+    most = graph.units.limit(limit)
     points = _points(graph)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     require(32 * len(nodes), f"the straightness of {len(nodes):,} nodes", "ask for fewer")
@@ -33,7 +34,7 @@ def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: int | 
     found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,), most).T
     none = np.full(len(nodes), np.nan)
     mean: Floats = np.divide(found[STRAIGHT] / scale, found[COUNTED], out=none, where=found[COUNTED] > 0)
-    return mean
+    return mean if graph.scale is None else mean / graph.scale
 
 
 def _most(graph: Graph, points: Floats) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,8 +13,9 @@ import numpy.typing as npt
 from vkssp.checks import flag, items_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
-from vkssp.graph.distance_type import DISTANCE_TYPES
 from vkssp.graph.metric import duration
+from vkssp.graph.units import Units
+from vkssp.solver.rescaling import PartGivenError, Rescalable, restarting
 from vkssp.solver.table_file import DTYPES, Block, write_table
 from vkssp.solver.table_frames import dataframe, dataset, reader
 
@@ -32,8 +33,8 @@ class Table:
         Numbers of sources and targets.
     metrics : tuple of str
         Metrics of the table, see `DTYPES`.
-    distance_bits : int
-        Bits of weights: 32, or 64 from a solver whose distances have 64.
+    units : Units
+        Units of weights, which decide their type.
     sources, targets : numpy.ndarray or None
         Latitude and longitude of the sources and the targets in degrees, shape (k, 2), float64; None if they are nodes.
     reverse : bool
@@ -43,16 +44,15 @@ class Table:
     shape: tuple[int, int]
     metrics: tuple[str, ...]
     _blocks: Callable[[], Iterator[Block]]
-    distance_bits: int = 32
+    units: Units = field(default_factory=Units)
     sources: npt.NDArray[np.float64] | None = None
     targets: npt.NDArray[np.float64] | None = None
     reverse: bool = False
 
     @property
     def dtypes(self) -> dict[str, np.dtype[Any]]:
-        """Type of each metric of the table; see `DTYPES`."""
-        of_weight = {"weight": DISTANCE_TYPES[self.distance_bits].dtype}
-        return {name: of_weight.get(name, DTYPES[name]) for name in self.metrics}
+        """Type of each metric of the table: `DTYPES`, but that of `Solver.distances` for weights."""
+        return {name: self.units.dtype if name == "weight" else DTYPES[name] for name in self.metrics}
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled."""
@@ -65,12 +65,16 @@ class Table:
     def read(self) -> Block:
         """Return the whole table, an array of shape `shape` for each metric."""
         whole: Block = {name: np.empty(self.shape, dtype) for name, dtype in self.dtypes.items()}
-        at = 0
-        for block in self:
-            for name, values in block.items():
-                whole[name][at : at + len(values)] = values
-            at += len(values)
-        return whole
+        while True:
+            at = 0
+            try:
+                for block in self:
+                    for name, values in block.items():
+                        whole[name][at : at + len(values)] = values
+                    at += len(values)
+                return whole
+            except PartGivenError:  # the next one is in larger units
+                continue
 
     def write(
         self,
@@ -81,7 +85,22 @@ class Table:
         progress: bool = False,
     ) -> int:
         """Write the table to .npy, .zarr, .csv or .parquet, row by row; see `vkssp.solver.table_file.write_table`."""
-        return write_table(path, self, sources, targets, progress=progress)
+        while True:
+            try:
+                return write_table(path, self, sources, targets, progress=progress)
+            except PartGivenError:
+                if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+                    raise  # what a pipe has got cannot be taken back
+
+    def rescaled(self, source: Rescalable, graph: Graph, again: Callable[[], Table]) -> Table:
+        """Return the table, which `again` makes anew if a distance does not fit; for other modules of the package."""
+        if graph.scale is None:
+            return self
+
+        def blocks(now: Graph) -> Iterator[Block]:
+            return iter(self if now is graph else again())
+
+        return replace(self, _blocks=lambda: restarting(source, graph, blocks))
 
     def to_dataframe(
         self,
@@ -103,10 +122,10 @@ class Table:
         -------
         pandas.DataFrame
             A row for each pair, as origin-destination matrices are published: ``origin_id``, ``destination_id``, and
-            those of ``duration_s``, ``distance_m`` and ``weight`` that the table has; NaN, or NA of the type UInt32 for
-            weights, where no path leads. If `wide`, a row for each source and a column for each target, indexed by
-            their names; if there are several metrics, columns are pairs of metric and target. If the table is in
-            `reverse`, the source of a row is its destination, here and in the other forms.
+            those of ``duration_s``, ``distance_m`` and ``weight`` that the table has; NaN, or NA for whole weights, of
+            the type UInt32 or UInt64, where no path leads. If `wide`, a row for each source and a column for each
+            target, indexed by their names; if there are several metrics, columns are pairs of metric and target. If the
+            table is in `reverse`, the source of a row is its destination, here and in the other forms.
 
         Raises
         ------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vkssp.solver.table import Table
 
 #: Metrics of tables: seconds and metres as float32, NaN if there is no path; weights as uint32, 2**32 - 1 if none.
-#: Weights of 64 bits are uint64, 2**64 - 1 if there is no path; see `Table.dtypes`.
+#: Weights of 64 bits are uint64, 2**64 - 1 if there is no path; real weights float64, infinite; see `Table.dtypes`.
 DTYPES = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
 #: Block of rows of a table: an array for each metric.
 Block = dict[str, npt.NDArray[Any]]
@@ -173,13 +173,15 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
 
 def is_missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs that no path connects."""
-    missing: npt.NDArray[np.bool_] = np.isnan(values) if values.dtype.kind == "f" else values == _none(values.dtype)
+    missing: npt.NDArray[np.bool_] = ~np.isfinite(values) if values.dtype.kind == "f" else values == _none(values.dtype)
     return missing
 
 
 def _none(dtype: np.dtype[Any]) -> float:
-    """Return the value that stands for no path in an array."""
-    return np.nan if dtype.kind == "f" else int(np.iinfo(dtype).max)
+    """Return the value that stands for no path in an array: of seconds and metres NaN, of real weights infinity."""
+    if dtype.kind == "f":
+        return np.nan if dtype == np.float32 else np.inf
+    return int(np.iinfo(dtype).max)
 
 
 @contextmanager
@@ -303,7 +305,7 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
 
     def cells(values: npt.NDArray[Any]) -> list[Any]:
         # Single precision has seven digits; further digits of a double are noise.
-        plain = values.astype(np.float64).round(3).astype(object) if values.dtype.kind == "f" else values.astype(object)
+        plain = (values.astype(np.float64).round(3) if values.dtype == np.float32 else values).astype(object)
         plain[is_missing(values)] = ""
         listed: list[Any] = plain.tolist()
         return listed

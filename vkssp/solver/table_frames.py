@@ -10,7 +10,7 @@ import numpy as np
 from vkssp.arrow_file import pyarrow_for
 from vkssp.extras import optional
 from vkssp.memory import require
-from vkssp.solver.table_file import COLUMNS, DTYPES, arrow_rows, is_missing, names_of
+from vkssp.solver.table_file import COLUMNS, arrow_rows, is_missing, names_of
 
 if TYPE_CHECKING:
     from vkssp.solver.table import Table
@@ -31,9 +31,9 @@ def dataframe(table: Table, sources: Ids, targets: Ids, wide: bool) -> Any:
     index, heads = (pandas.Index(ids, name=f"{end}_id") for ids, end in zip((rows, columns), _ends(table), strict=True))
     if wide:
         frames = {
-            COLUMNS[name]: pandas.DataFrame(array, index, heads).astype("UInt32").mask(is_missing(array))
-            if name == "weight"
-            else pandas.DataFrame(array, index, heads)
+            COLUMNS[name]: pandas.DataFrame(array, index, heads)
+            .astype(f"UInt{8 * array.itemsize}" if array.dtype.kind == "u" else array.dtype)
+            .mask(is_missing(array))
             for name, array in values.items()
         }
         if len(frames) > 1:
@@ -42,7 +42,10 @@ def dataframe(table: Table, sources: Ids, targets: Ids, wide: bool) -> Any:
     told = {index.name: np.repeat(rows, len(columns)), heads.name: np.tile(columns, len(rows))}
     for name, array in values.items():
         flat = array.reshape(-1)
-        told[COLUMNS[name]] = pandas.arrays.IntegerArray(flat, is_missing(flat)) if name == "weight" else flat
+        if flat.dtype.kind == "u":
+            told[COLUMNS[name]] = pandas.arrays.IntegerArray(flat, is_missing(flat))
+        else:
+            told[COLUMNS[name]] = np.where(is_missing(flat), flat.dtype.type(np.nan), flat)
     return pandas.DataFrame(told)
 
 
@@ -50,7 +53,7 @@ def dataset(table: Table, sources: Ids, targets: Ids) -> Any:
     """Return a table as an xarray Dataset; see `Table.to_xarray`."""
     xarray = optional("xarray", "Datasets need", "pandas")
     names = names_of(table, sources, targets)
-    _require(table, "a Dataset", sum(DTYPES[name].itemsize for name in table.metrics))
+    _require(table, "a Dataset", sum(dtype.itemsize for dtype in table.dtypes.values()))
     coordinates: dict[str, Any] = {}
     for dimension, ids, places in zip(_ends(table), names, (table.sources, table.targets), strict=True):
         coordinates[dimension] = np.asarray(ids)

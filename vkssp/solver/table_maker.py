@@ -13,11 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import own
 from vkssp.errors import DistanceOverflowError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration, unit_of
+from vkssp.graph.names import names_in_file
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import nodes_of
 from vkssp.solver.path_sums import BackwardFigure, Figure, Floats, Tree, metres_of, weights_of
 from vkssp.solver.phantom_node import PhantomNodes
 from vkssp.solver.row_maker import OVERFLOW, joined
@@ -124,6 +126,7 @@ class Maker:
         forward: Graph | None = None,
     ) -> None:
         self.solver, self.graph, self.metrics = solver, solver.graph, metrics
+        self.units = self.graph.units.typed(solver.distance_type)
         facing = solver.graph if forward is None else forward  # reversed graphs have no streets, and so no unit
         self._whole, self._unit = facing if whole is None else whole, duration(facing, 1)
         # Metrics that do not follow from the weights are summed up along the paths.
@@ -158,7 +161,7 @@ class Maker:
     def bare(self, sources: Uint32s, targets: Uint32s, limit: int) -> Iterator[Block]:
         """Return the metrics between nodes if they follow from the weights."""
         for weight in rows(self.solver, self.graph, Groups.of_nodes(sources), targets, limit=limit):
-            values: Block = {"weight": weight}
+            values: Block = {"weight": self.units.values(weight)}
             if "duration" in self.metrics:
                 values["duration"] = unit_of(self._whole, "duration").values(weight)
             yield {name: values[name] for name in self.metrics}
@@ -174,7 +177,7 @@ class Maker:
         missing = weight >= NEVER
         if ((weight >= UNREACHABLE) & ~missing).any():
             raise DistanceOverflowError(OVERFLOW)
-        values: Block = {"weight": np.where(missing, UNREACHABLE, weight).astype(np.uint32)}
+        values: Block = {"weight": self.units.values(np.where(missing, UNREACHABLE, weight).astype(np.uint32))}
         figures = dict(zip(self._summed, sums, strict=True))
         if self._unit is not None:
             figures["duration"] = weight * self._unit
@@ -191,7 +194,7 @@ def table_of_nodes(
     targets: npt.ArrayLike | None = None,
     metrics: Sequence[str] | None = None,
     *,
-    limit: int | None = None,
+    limit: float | None = None,
     forward: tuple[Graph, npt.NDArray[np.int64]] | None = None,
 ) -> Table:
     """Return a table between nodes; see `vkssp.Router.table`, and `vkssp.Solver.table` for bare weights.
@@ -201,10 +204,10 @@ def table_of_nodes(
     solver : Solver or SolverPool
         Solver over the graph.
     sources, targets : array_like
-        Node ids, shape (s,) and (t,); by default targets are the sources.
+        Nodes, shape (s,) and (t,); by default targets are the sources.
     metrics : sequence of str, optional
         See `DTYPES`; by default durations, or weights if they are no durations.
-    limit : int, optional
+    limit : float, optional
         Weight beyond which a target counts as unreachable and is not looked for.
     forward : tuple of (Graph, numpy.ndarray), optional
         If the graph of the solver is another one with every arc reversed: that graph, and its arc for each arc of the
@@ -215,18 +218,30 @@ def table_of_nodes(
     QueryError
         If there is no such node or metric, or no source or target, or the limit is no weight.
     """
-    kind = solver.distance_type
-    most = checked_limit(limit, kind)
     with solver.holding():
         facing, arcs = (solver.graph, None) if forward is None else forward
+        if arcs is not None and facing.scale != solver.graph.scale:  # the units of the solver have grown
+            weight = np.empty_like(facing.weight)
+            weight[arcs] = solver.graph.weight
+            facing = facing.reweighted(solver.graph.scaled._replace(weight=own(weight)))
         maker = Maker(solver, checked_metrics(facing, metrics), facing, arcs, None if forward is None else facing)
         if maker.figures:
             require_32_bits(solver, f"the metric {maker.metrics[0]}")
+        most = maker.units.limit(limit)
         rows = nodes_of(maker.graph, sources, "sources")
         columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
-    shape, reverse = (len(rows), len(columns)), forward is not None
+    return _table_of(maker, rows, columns, most, forward is not None).rescaled(
+        solver,
+        maker.graph,
+        lambda: table_of_nodes(solver, sources, targets, maker.metrics, limit=limit, forward=forward),
+    )
+
+
+def _table_of(maker: Maker, rows: Uint32s, columns: Uint32s, most: int, reverse: bool) -> Table:
+    """Return a table between nodes that are given by position."""
+    shape = (len(rows), len(columns))
     if not maker.figures:
-        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most), kind.bits, reverse=reverse)
+        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most), maker.units, reverse=reverse)
     starts, goals = PhantomNodes.at_nodes(rows), Goals(maker.graph, PhantomNodes.at_nodes(columns), maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 
@@ -234,7 +249,7 @@ def table_of_nodes(
         for found in maker.found(starts, wanted, max(1, CONNECTIONS // len(goals)), most):
             yield maker.block(*goals.best(found))
 
-    return Table(shape, maker.metrics, blocks, reverse=reverse)
+    return Table(shape, maker.metrics, blocks, maker.units, reverse=reverse)
 
 
 def write_weights(
@@ -242,9 +257,10 @@ def write_weights(
     path: str | Path,
     sources: npt.ArrayLike,
     targets: npt.ArrayLike | None,
-    limit: int | None,
+    limit: float | None,
     progress: bool,
 ) -> int:
     """Write weights between nodes to a file, row by row; see `vkssp.Solver.write_table`."""
-    names = (np.asarray(ids).tolist() for ids in (sources, sources if targets is None else targets))
-    return table_of_nodes(solver, sources, targets, ("weight",), limit=limit).write(path, *names, progress=progress)
+    table = table_of_nodes(solver, sources, targets, ("weight",), limit=limit)
+    names = (names_in_file(ids) for ids in (sources, sources if targets is None else targets))
+    return table.write(path, *names, progress=progress)

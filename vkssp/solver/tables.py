@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,22 +14,20 @@ from vkssp.checks import flag, is_many
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import Graph, Uint32s
 from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
+from vkssp.graph.units import Units
 from vkssp.memory import require
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import ends_by_position, is_name, nodes_of
+from vkssp.solver.rescaling import Rescalable, restarting
 from vkssp.solver.row_maker import RowBlock, fitting
 
 # Rows that are computed at a time for pairs.
 _ROWS_OF_PAIRS = 256
 
 
-class RowSource(Protocol):
+class RowSource(Rescalable, Protocol):
     """Source of rows of distances: a session on one device, or a pool of several devices."""
-
-    @property
-    def graph(self) -> Graph:
-        """The graph, with the weights that it has now."""
 
     @property
     def distance_type(self) -> DistanceType:
@@ -91,7 +89,7 @@ class RowSource(Protocol):
 def require_32_bits(source: RowSource, query: str) -> None:
     """Raise `QueryError` if the distances of a source have more bits than a query of some name can work with."""
     if source.distance_type is not BITS_32:
-        raise QueryError(f"{query} works with distances of 32 bits only; make the solver without distance_bits=64")
+        raise QueryError(f"{query} works with distances of 32 bits only; make the solver with distance_bits=32")
 
 
 def rows(
@@ -101,12 +99,12 @@ def rows(
     nodes: Uint32s,
     *,
     limit: int | None = None,
-) -> Iterator[Distances]:
+) -> Generator[Distances, None, None]:
     """Return distances from seeds to nodes if the caller needs all of them; see `RowSource.row_blocks`.
 
     Returns
     -------
-    iterator of numpy.ndarray
+    generator of numpy.ndarray
         Blocks of rows, shape (rows, k): uint32, 2**32 - 1 where no path leads, or uint64, 2**64 - 1.
 
     Raises
@@ -119,34 +117,64 @@ def rows(
     return fitting(source.row_blocks(graph, seeds, nodes, limit=limit), source.distance_type)
 
 
-def distances(solver: RowSource, source: Any, limit: int | None, chunked: bool) -> Distances | Iterator[Distances]:
+def distances(solver: RowSource, source: Any, limit: Any, chunked: bool) -> Distances | Iterator[Distances]:
     """Return the distances from one node, many nodes or seeds to every node; see `vkssp.Solver.distances`."""
+    graph = solver.graph
     if isinstance(source, Iterator):
         source = list(source)
     elif not is_many(source) and hasattr(source, "__array__"):
-        source = np.asarray(source)
-    if is_many(source) and not is_many(next(iter(source), None)):
-        return table(solver, source, np.arange(solver.graph.num_nodes, dtype=np.uint32), limit, chunked)
+        source = np.asarray(source)[()]
+    if is_many(source) and not is_name(graph, source):
+        first = next(iter(source), None)
+        if not is_many(first) or is_name(graph, first):
+            nodes = nodes_of(graph, source, "sources")
+            return _table(solver, nodes, np.arange(graph.num_nodes, dtype=np.uint32), limit, chunked)
     if flag(chunked, "chunked"):
         raise QueryError("chunked is for many sources; leave it out, or give a list of node ids")
-    return solver.from_seeds(source if is_many(source) else [(source, 0)], limit)
+    with solver.holding():
+        graph = solver.graph
+        units = graph.units.typed(solver.distance_type)
+        seeds = ends_by_position(graph, source, "source", solver.distance_type)
+        most = units.limit(limit)
+        return units.values(solver.from_seeds(seeds, None if most == solver.distance_type.unreachable else most))
 
 
 def table(
-    source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike | None, limit: int | None, chunked: bool
+    source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike | None, limit: Any, chunked: bool
 ) -> Distances | Iterator[Distances]:
     """Return the distances from each of some nodes to each of others; see `vkssp.Solver.table`."""
-    graph, kind, chunked = source.graph, source.distance_type, flag(chunked, "chunked")
-    most = checked_limit(limit, kind)
+    graph = source.graph
     tails = nodes_of(graph, sources, "sources")
     heads = tails if targets is None else nodes_of(graph, targets, "targets")
-    shape = len(tails), len(heads)
+    return _table(source, tails, heads, limit, chunked)
+
+
+def _table(
+    source: RowSource, tails: Uint32s, heads: Uint32s, limit: Any, chunked: bool
+) -> Distances | Iterator[Distances]:
+    """Return the distances from each of some nodes, given by position, to each of others."""
+    graph, kind, chunked = source.graph, source.distance_type, flag(chunked, "chunked")
+    shape, units = (len(tails), len(heads)), graph.units.typed(kind)
+    units.limit(limit)  # wrong ones are refused before the first block is asked for
     if not chunked:
         what = f"an array of {shape[0]:,} by {shape[1]:,} distances"
         cure = "ask for blocks of rows by chunked=True, or for a file by write_table"
-        require(kind.nbytes * shape[0] * shape[1], what, cure)
-    blocks = rows(source, graph, Groups.of_nodes(tails), heads, limit=most)
-    return blocks if chunked else _gathered(blocks, shape, kind.dtype)
+        require(units.dtype.itemsize * shape[0] * shape[1], what, cure)
+
+    def blocks(graph: Graph) -> Generator[Distances, None, None]:
+        units = graph.units.typed(kind)
+        found = rows(source, graph, Groups.of_nodes(tails), heads, limit=units.limit(limit))
+        return found if units.scale is None else _in_units(found, units)
+
+    if not chunked:
+        return _gathered(blocks(graph), shape, units.dtype)
+    return blocks(graph) if units.scale is None else restarting(source, graph, blocks)
+
+
+def _in_units(blocks: Generator[Distances, None, None], units: Units) -> Generator[Distances, None, None]:
+    """Yield blocks of rows in the caller's units."""
+    with closing(blocks):
+        yield from map(units.values, blocks)
 
 
 def _gathered(blocks: Iterator[Distances], shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
@@ -170,9 +198,11 @@ def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> 
     if len(tails) != len(heads):
         raise QueryError(f"there are {len(tails)} sources and {len(heads)} targets; give one of each for a pair")
     with source.holding():
+        graph = source.graph
+        units = graph.units.typed(source.distance_type)
         found = source.fast_pairs(tails, heads)
         if found is not None:
-            return found
+            return units.values(found)
         found = np.empty(len(tails), source.distance_type.dtype)
         order = np.argsort(tails, kind="stable")
         starts, first = np.unique(tails[order], return_index=True)
@@ -187,4 +217,4 @@ def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> 
             beyond = [block.overflowed_or_not(len(columns)) for block in blocks]
             if np.concatenate(beyond)[row, column].any():
                 raise DistanceOverflowError(source.distance_type.overflow)
-    return found
+    return units.values(found)
