@@ -101,6 +101,9 @@ QUESTIONS: dict[str, Callable[[Router], Any]] = {
     "isochrones": lambda router: router.isochrones(HOME, [1e6])[0].road_m,
     "isochrones of each": lambda router: next(router.isochrones_of_each([HOME, SHOP], [1e6]))[0].road_m,
     "accessibility": lambda router: float(router.accessibility([HOME], [SHOP], limits=1e6)[0]),
+    "table back": lambda router: router.table([HOME], [SHOP], ["weight"], reverse=True).read()["weight"][0, 0],
+    "areas back": lambda router: np.nanmax(router.service_areas([SHOP], reverse=True).values),
+    "isochrones back": lambda router: router.isochrones(HOME, [1e6], reverse=True)[0].road_m,
     "nearest": lambda router: router.nearest_opportunities([HOME], [SHOP]).values[0, 0],
     "solver": lambda router: np.nanmax(np.where(np.isinf(found := router.solver.distances(0)), np.nan, found)),
 }

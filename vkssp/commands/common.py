@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from vkssp.checks import shown
 from vkssp.choices import AUTO, DISTANCE_BITS, ORDERS, REDUCTIONS
 from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.errors import QueryError
@@ -248,6 +247,8 @@ def node_named(graph: Graph, text: str, option: str) -> Any:
     QueryError
         If there is no such node; the message names the option.
     """
+    from vkssp.checks import shown
+
     number = int(text) if text.lstrip("+-").isdecimal() else None
     index = graph.name_index
     if index is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from vkssp.checks import shown
 from vkssp.commands.common import (
     Result,
     add_graph,
@@ -36,6 +35,8 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Describe the contents of a graph."""
     import numpy as np
+
+    from vkssp.checks import shown
 
     graph = load(args)
     degree = graph.first_out[1:] - graph.first_out[:-1]
