@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from vkssp.graph.order import Order, z_order
     from vkssp.graph.streets import Streets
     from vkssp.hierarchy.prepare import prepare
+    from vkssp.interop.edge_tables import from_dataframe
+    from vkssp.interop.gmns_folder import from_gmns
+    from vkssp.interop.graph_libraries import from_igraph, from_networkit
+    from vkssp.interop.line_layers import from_geodataframe
+    from vkssp.interop.osmnx_graph import from_osmnx
     from vkssp.prepared.renumbered import RenumberedGraph
     from vkssp.reading import read_graph
     from vkssp.route import Leg, Place, Route, Step
@@ -81,6 +86,12 @@ __all__ = [
     "Table",
     "Turns",
     "VksspError",
+    "from_dataframe",
+    "from_geodataframe",
+    "from_gmns",
+    "from_igraph",
+    "from_networkit",
+    "from_osmnx",
     "landmark_order",
     "list_devices",
     "prepare",
@@ -128,6 +139,12 @@ _MODULES = {
     "Table": "vkssp.solver.table",
     "Turns": "vkssp.solver.loads",
     "VksspError": "vkssp.errors",
+    "from_dataframe": "vkssp.interop.edge_tables",
+    "from_geodataframe": "vkssp.interop.line_layers",
+    "from_gmns": "vkssp.interop.gmns_folder",
+    "from_igraph": "vkssp.interop.graph_libraries",
+    "from_networkit": "vkssp.interop.graph_libraries",
+    "from_osmnx": "vkssp.interop.osmnx_graph",
     "landmark_order": "vkssp.graph.landmarks",
     "list_devices": "vkssp.gpu.instance",
     "prepare": "vkssp.hierarchy.prepare",

@@ -23,9 +23,11 @@ from vkssp.files import atomic_folder
 
 #: File of the demand in a folder.
 DEMAND = "demand.csv"
-_NODES, _LINKS, _CONFIG = "node.csv", "link.csv", "config.csv"
+#: Files of the nodes and of the links.
+NODES, LINKS = "node.csv", "link.csv"
+_CONFIG = "config.csv"
 #: All files in a folder that are read.
-FILES = (_NODES, _LINKS, _CONFIG, DEMAND)
+FILES = (NODES, LINKS, _CONFIG, DEMAND)
 # Metres of units of length, and metres per minute of units of speed.
 _LENGTHS = {
     **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), 1.0),
@@ -38,8 +40,9 @@ _SPEEDS = {
     **dict.fromkeys(("mph", "mi/h", "miles per hour"), 1609.344 / 60),
     **dict.fromkeys(("m/s", "mps", "meters per second", "metres per second"), 60.0),
 }
-_NOTHING = ("", "nan")
-_TRUE, _FALSE = ("1", "true", "t", "yes"), ("0", "false", "f", "no")
+#: Texts, in lower case, that stand for no value, and for truth values.
+NOTHING = ("", "nan")
+TRUE, FALSE = ("1", "true", "t", "yes"), ("0", "false", "f", "no")
 
 
 def read_network(
@@ -75,18 +78,18 @@ def read_network(
     names: dict[str, int] = {}
     zones: dict[str, int] = {}
     coordinates = []
-    for where, row in _rows(folder / _NODES, ("node_id",)):
+    for where, row in rows_of(folder / NODES, ("node_id",)):
         name, zone = row["node_id"], row.get("zone_id", "")
         if not name or name in names:
             raise FormatError(f"{where}: node_id is {shown(name)}; give each node an id of its own")
         names[name] = len(names)
-        if zone.lower() not in _NOTHING:
+        if zone.lower() not in NOTHING:
             if zone in zones:
                 raise FormatError(f"{where}: a second node has zone_id {zone}; keep it at the node where trips begin")
             zones[zone] = names[name]
-        coordinates.append([_number(where, row, column, np.nan) for column in ("x_coord", "y_coord")])
+        coordinates.append([number_in(where, row, column, np.nan) for column in ("x_coord", "y_coord")])
     if not zones:
-        raise FormatError(f"{folder / _NODES} has no zone_id; give one to the nodes at which trips begin and end")
+        raise FormatError(f"{folder / NODES} has no zone_id; give one to the nodes at which trips begin and end")
     links = _links(folder, names)
     table = np.array([link[2:] for link in links], np.float64).reshape(len(links), 6)
     ends = np.array([link[:2] for link in links], np.int64).reshape(len(links), 2)
@@ -100,8 +103,8 @@ def read_network(
         zones=list(zones.values()),
         fixed=toll_weight * toll + length_weight * length,
         closed=[] if flag(through_zones, "through_zones") else list(zones.values()),
-        node_names=_ids(list(names)),
-        zone_names=_ids(list(zones)),
+        node_names=names_of(list(names)),
+        zone_names=names_of(list(zones)),
         length=length,
         coordinates=points if np.isfinite(points).all() else None,
     )
@@ -109,37 +112,38 @@ def read_network(
 
 def _links(folder: Path, names: dict[str, int]) -> list[tuple[float, ...]]:
     """Return the arcs: tail, head, length, free time, capacity, alpha, beta and toll."""
-    path, units, arcs = folder / _LINKS, _units(folder), []
-    for where, row in _rows(path, ("from_node_id", "to_node_id")):
+    path, units, arcs = folder / LINKS, units_of(folder), []
+    for where, row in rows_of(path, ("from_node_id", "to_node_id")):
         ends = []
         for column in ("from_node_id", "to_node_id"):
             if row[column] not in names:
-                raise FormatError(f"{where}: {column} is {shown(row[column])}, which is no node of {_NODES}")
+                raise FormatError(f"{where}: {column} is {shown(row[column])}, which is no node of {NODES}")
             ends.append(names[row[column]])
-        length = _number(where, row, "length", 0.0)
-        free = _number(where, row, "vdf_fftt", np.nan)
+        length = number_in(where, row, "length", 0.0)
+        free = number_in(where, row, "vdf_fftt", np.nan)
         if np.isnan(free):
-            free = _free_time(where, row, units)
-        alpha, beta = _number(where, row, "vdf_alpha", 0.15), _number(where, row, "vdf_beta", 4.0)
-        capacity = _number(where, row, "vdf_cap", np.nan)
+            free = free_minutes(where, row, units)
+        alpha, beta = number_in(where, row, "vdf_alpha", 0.15), number_in(where, row, "vdf_beta", 4.0)
+        capacity = number_in(where, row, "vdf_cap", np.nan)
         if np.isnan(capacity):
-            capacity = _number(where, row, "capacity", np.nan) * _number(where, row, "lanes", 1.0)
+            capacity = number_in(where, row, "capacity", np.nan) * number_in(where, row, "lanes", 1.0)
         if not capacity > 0:
             if alpha and beta and free:
                 raise FormatError(f"{where} has no capacity; give one per lane, or a vdf_alpha of 0")
             capacity = 1.0
-        arc = length, free, capacity, alpha, beta, _number(where, row, "toll", 0.0)
+        arc = length, free, capacity, alpha, beta, number_in(where, row, "toll", 0.0)
         arcs.append((*ends, *arc))
         directed = row.get("directed", "").lower()
-        if directed in _FALSE:
+        if directed in FALSE:
             arcs.append((*ends[::-1], *arc))
-        elif directed not in (*_TRUE, *_NOTHING):
+        elif directed not in (*TRUE, *NOTHING):
             raise FormatError(f"{where}: directed is {shown(directed)}; give 1 or 0")
     return arcs
 
 
-def _free_time(where: str, row: Mapping[str, str], units: tuple[float, float] | None) -> float:
-    length, speed = (_number(where, row, column, np.nan) for column in ("length", "free_speed"))
+def free_minutes(where: str, row: Mapping[str, str], units: tuple[float, float] | None) -> float:
+    """Return the minutes that a link takes by its length and its free speed, or raise `FormatError`."""
+    length, speed = (number_in(where, row, column, np.nan) for column in ("length", "free_speed"))
     if np.isnan(length) or not speed > 0:
         raise FormatError(f"{where} has neither vdf_fftt nor both length and free_speed; give one of them")
     if units is None:
@@ -149,12 +153,12 @@ def _free_time(where: str, row: Mapping[str, str], units: tuple[float, float] | 
     return length * units[0] / (speed * units[1])
 
 
-def _units(folder: Path) -> tuple[float, float] | None:
+def units_of(folder: Path) -> tuple[float, float] | None:
     """Return the metres of a unit of length and the metres per minute of a unit of speed, or None if unknown."""
     path = folder / _CONFIG
     if not path.is_file():
         return None
-    for where, row in _rows(path, ("long_length", "speed")):
+    for where, row in rows_of(path, ("long_length", "speed")):
         found = []
         for column, known in (("long_length", _LENGTHS), ("speed", _SPEEDS)):
             unit = row[column].lower()
@@ -192,12 +196,12 @@ def read_demand(path: str | Path, network: TrafficNetwork) -> Any:
     ends: list[tuple[int, int]] = []
     volumes: list[float] = []
     columns = "o_zone_id", "d_zone_id"
-    for where, row in _rows(path_of(path), (*columns, "volume")):
+    for where, row in rows_of(path_of(path), (*columns, "volume")):
         for column in columns:
             if row[column] not in number:
                 raise FormatError(f"{where}: {column} is {shown(row[column])}, which is no zone of the network")
         ends.append((number[row[columns[0]]], number[row[columns[1]]]))
-        volumes.append(_number(where, row, "volume", 0.0))
+        volumes.append(number_in(where, row, "volume", 0.0))
     rows, into = np.array(ends, np.int64).reshape(-1, 2).T
     shape = (network.num_zones, network.num_zones)
     return sparse.coo_array((np.array(volumes, np.float64), (rows, into)), shape=shape).tocsr()
@@ -230,7 +234,7 @@ def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> No
     instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
     delay, nodes = network.delay, network.node_names.tolist()
     for name in (*map(str, nodes), *map(str, network.zone_names.tolist())):
-        if name != name.strip() or name.lower() in _NOTHING:
+        if name != name.strip() or name.lower() in NOTHING:
             raise QueryError(f"a node or zone has the name {shown(name)}, which GMNS files do not keep; rename it")
     for what, names in (("nodes", nodes), ("zones", network.zone_names.tolist())):
         if len(set(map(str, names))) < len(names):
@@ -243,15 +247,15 @@ def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> No
     zone = dict(zip(network.zones.tolist(), network.zone_names.tolist(), strict=True))
     points = [("", "")] * len(nodes) if network.coordinates is None else network.coordinates.tolist()
     length = np.zeros(network.num_arcs) if network.length is None else network.length
-    with atomic_folder(folder, (_NODES,)) as new:
+    with atomic_folder(folder, (NODES,)) as new:
         rows: Iterator[Sequence[Any]] = ((nodes[at], *points[at], zone.get(at, "")) for at in range(len(nodes)))
-        _write(new / _NODES, ("node_id", "x_coord", "y_coord", "zone_id"), rows)
+        _write(new / NODES, ("node_id", "x_coord", "y_coord", "zone_id"), rows)
         columns = (length, delay.capacity, delay.free_time, delay.b, delay.power, network.fixed)
         values = zip(*(np.asarray(one).tolist() for one in columns), strict=True)
         ends = zip(network.tail.tolist(), network.head.tolist(), values, strict=True)
         rows = ((arc, nodes[a], nodes[b], 1, 1, *row) for arc, (a, b, row) in enumerate(ends, 1))
         heads = ("length", "capacity", "vdf_fftt", "vdf_alpha", "vdf_beta", "toll")
-        _write(new / _LINKS, ("link_id", "from_node_id", "to_node_id", "directed", "lanes", *heads), rows)
+        _write(new / LINKS, ("link_id", "from_node_id", "to_node_id", "directed", "lanes", *heads), rows)
         if table is not None:
             matrix, names = sparse.coo_array(table), network.zone_names.tolist()
             pairs = zip(*(one.tolist() for one in (*matrix.coords, matrix.data)), strict=True)
@@ -266,7 +270,7 @@ def _write(path: Path, columns: Sequence[str], rows: Iterator[Sequence[Any]]) ->
         lines.writerows(rows)
 
 
-def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+def rows_of(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the file and line, and the fields by lower-case column names, of each line of a CSV file."""
     with csv_lines(path) as lines:
         first = next(lines, [])
@@ -283,9 +287,10 @@ def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, 
                 yield where, dict(zip(columns, map(str.strip, fields), strict=True))
 
 
-def _number(where: str, row: Mapping[str, str], column: str, missing: float) -> float:
+def number_in(where: str, row: Mapping[str, str], column: str, missing: float) -> float:
+    """Return a number of a line, or `missing` if it has none; raise `FormatError` if it is no number from 0 on."""
     text = row.get(column, "")
-    if text.lower() in _NOTHING:
+    if text.lower() in NOTHING:
         return missing
     try:
         value = float("nan" if "_" in text else text)  # Python's numbers may have underscores between digits
@@ -297,7 +302,7 @@ def _number(where: str, row: Mapping[str, str], column: str, missing: float) -> 
     return value
 
 
-def _ids(names: list[str]) -> Any:
+def names_of(names: list[str]) -> Any:
     """Return names as integers, if all of them are."""
     if all(len(name) < 18 and name.isdecimal() and name == str(int(name)) for name in names):
         return np.array(list(map(int, names)), np.int64)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from vkssp.arrays import own
 from vkssp.checks import choice, flag, path_of
-from vkssp.errors import FormatError, GraphError, QueryError
-from vkssp.graph import UNREACHABLE, Graph
-from vkssp.graph.csr import rows_of
-from vkssp.graph.order import z_order
-from vkssp.graph.streets import COORDINATE_SCALE, Streets
+from vkssp.errors import FormatError, GraphError
+from vkssp.graph import Graph
 from vkssp.log import logger
 from vkssp.memory import require
-from vkssp.osm.layers import split_layers, with_enclaves
+from vkssp.osm.assembly import assemble
 from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
-from vkssp.osm.turns import Arcs, with_turns
 
 #: Seconds per unit of weight; the second value holds if streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
@@ -100,7 +94,8 @@ def import_extract(
     cut = perf_counter()
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
     try:
-        graph = _assemble(roads, segments, vehicle, report, order, unit)
+        seconds = travel_seconds(roads, segments)
+        graph = assemble(roads, segments, seconds, vehicle, report, order=order, seconds_per_weight=unit)
     except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
     done = perf_counter()
@@ -140,78 +135,3 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
     whole = roads.duration[way] * share
     seconds = np.where(np.isnan(whole)[:, None], seconds, whole[:, None]) + segments.wait[:, None]
     return np.where(speed > 0, seconds, np.inf)
-
-
-def _assemble(
-    roads: RawRoads, segments: Segments, profile: Profile, report: ImportReport, order: str, seconds_per_weight: float
-) -> Graph:
-    seconds = travel_seconds(roads, segments)
-    forward, backward = (np.flatnonzero(np.isfinite(seconds[:, i])) for i in (0, 1))
-    segment = np.concatenate([forward, backward])
-    direction = np.repeat([0, 1], [len(forward), len(backward)])
-    arc_tail = np.concatenate([segments.tail[forward], segments.head[backward]])
-    arc_head = np.concatenate([segments.head[forward], segments.tail[backward]])
-    restricted = roads.restricted[segments.way[segment], direction]
-    restricted = with_enclaves(arc_tail, arc_head, restricted, len(segments.lat))
-    report.restricted = len(np.unique(segment[restricted]))
-    layered = split_layers(arc_tail, arc_head, restricted, len(segments.lat))
-    tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
-    junction = turn = memory = layer = None
-    if roads.turns is not None:
-        turning = with_turns(roads, segments, Arcs(segment, direction, arc_tail, arc_head), layered, profile, report)
-        tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
-        junction, memory, layer = node.astype(np.uint32), turning.memory.astype(np.uint32), turning.layer
-        if turning.seconds is not None:
-            turn = np.rint(turning.seconds / seconds_per_weight).astype(np.uint32)
-    segment, direction = segment[arc], direction[arc]
-    weight = np.maximum(np.rint(seconds[segment, direction] / seconds_per_weight), 1.0)
-    if turn is not None:
-        weight += turn
-    way = segments.way[segment]
-    if weight.max(initial=0.0) >= UNREACHABLE:
-        at = int(weight.argmax())
-        raise QueryError(
-            f"way {roads.way[way[at]]} takes longer than 32 bits hold at {roads.speed[way[at], direction[at]]:g} km/h; "
-            f"give {profile.vehicle} higher speeds or factors, or simplify streets"
-        )
-    arrays = {
-        "length": segments.length[segment].astype(np.float32),
-        "way": roads.way[way],
-        "carried": roads.carried[way],
-        "name": roads.name[way],
-        "polyline": segment.astype(np.uint32),
-        "backward": direction.astype(np.bool_),
-        "polyline_first": segments.polyline_first,
-        "points": segments.points,
-        "junction": junction,
-        "turn": turn,
-        "memory": memory,
-        "layer": layer,
-        "ref": roads.ref[way],
-        "roundabout": roads.roundabout[way],
-        "link": roads.link[way],
-        "node": segments.node[node],
-        "point_node": segments.point_node,
-        "snappable": None if roads.snappable.all() else roads.snappable[way],
-    }
-    kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
-    streets = Streets(**kept, names=roads.names, seconds_per_weight=seconds_per_weight)
-    first_out, by_tail = rows_of(tail.astype(np.uint32), len(node))
-    graph = Graph.from_csr(
-        own(first_out),
-        head[by_tail],
-        weight[by_tail],
-        lat=own(segments.lat[node] * COORDINATE_SCALE),
-        lon=own(segments.lon[node] * COORDINATE_SCALE),
-        streets=streets.take(by_tail),
-        scale=None,  # whole numbers in floats
-    )
-    if order == "z":
-        assert graph.lat is not None and graph.lon is not None
-        graph, _ = graph.renumbered(z_order(graph.lat, graph.lon))
-
-    report.nodes, report.arcs = graph.num_nodes, graph.num_arcs
-    report.polylines, report.points = len(segments.way), len(segments.points)
-    report.kilometres = float(segments.length.sum()) / 1000
-    report.unsnapped = int((~roads.snappable[segments.way]).sum())
-    return graph

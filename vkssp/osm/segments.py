@@ -48,8 +48,8 @@ class Segments:
         Offset of each segment's first point, shape (num_segments + 1,), uint32.
     points : numpy.ndarray
         Latitude and longitude of the segments' points in 1e-7 degrees, shape (num_points, 2), int32.
-    point_node : numpy.ndarray
-        OSM ids of the points, shape (num_points,), int64.
+    point_node : numpy.ndarray or None
+        OSM ids of the points, shape (num_points,), int64; None if unknown.
     """
 
     way: Indices
@@ -62,7 +62,7 @@ class Segments:
     wait: Floats
     polyline_first: npt.NDArray[np.uint32]
     points: npt.NDArray[np.int32]
-    point_node: Indices
+    point_node: Indices | None = None
 
 
 def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) -> Segments:

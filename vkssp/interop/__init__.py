@@ -1,0 +1,1 @@
+"""Graphs and tables of other libraries: what users hold already, and what those libraries want back."""

@@ -1,0 +1,159 @@
+"""Graphs from tables of edges: DataFrames of pandas and polars, tables of pyarrow, dicts of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import is_many, shown
+from vkssp.errors import GraphError
+from vkssp.formats.csv_edges import ENDS, WEIGHTS
+from vkssp.graph import Graph
+
+
+def from_dataframe(
+    edges: Any,
+    tail: str | None = None,
+    head: str | None = None,
+    weight: str | None = None,
+    *,
+    undirected: bool = False,
+    nodes: Any = None,
+    node: str | None = None,
+    lat: str = "lat",
+    lon: str = "lon",
+    scale: float | Literal["auto"] | None = "auto",
+) -> Graph:
+    """Make a graph of a table of edges.
+
+    Parameters
+    ----------
+    edges : pandas.DataFrame, polars.DataFrame, pyarrow.Table or mapping of str to array_like
+        The table, a row for each edge.
+    tail, head, weight : str, optional
+        Names of its columns; by default the first that it has of the usual ones, such as ``tail`` and ``head``,
+        ``from`` and ``to``, ``source`` and ``target``, ``u`` and ``v``, and ``weight``, ``cost``, ``length`` or
+        ``travel_time``. Ends are positions from 0 on or names, as in `Graph.from_edges`; weights may be real numbers.
+    undirected : bool
+        Whether each edge stands for an arc in both directions.
+    nodes : table or mapping, optional
+        Table of the nodes, with coordinates. The graph then has these nodes, in this order and by their names.
+    node : str, optional
+        Name of its column of nodes; by default its index, if it has one, or else its first column.
+    lat, lon : str
+        Names of its columns of coordinates, in degrees.
+    scale : float, "auto" or None
+        Unit for real weights; see `Graph.from_csr`.
+
+    Raises
+    ------
+    GraphError
+        If there is no such column, or it holds something else; the message names the column.
+
+    Examples
+    --------
+    >>> import vkssp
+    >>> graph = vkssp.from_dataframe({"u": ["a", "b"], "v": ["b", "c"], "length": [12.5, 0.25]})
+    >>> with vkssp.Solver(graph, "dijkstra") as solver:
+    ...     print(graph.names, solver.distances("a"))
+    ['a' 'b' 'c'] [ 0.   12.5  12.75]
+    """
+    columns = column_names(edges, "edges")
+    usual = next((pair for pair in ENDS if set(pair) <= set(columns)), None)
+    if usual is None and None in (tail, head):
+        raise GraphError(f"edges has the columns {shown(columns)}; give the names of those for tail and head")
+    ends = [given or default for given, default in zip((tail, head), usual or ("", ""), strict=True)]
+    if weight is None:
+        weight = next((name for name in WEIGHTS if name in columns and name not in ends), None)
+        if weight is None:
+            raise GraphError(f"edges has the columns {shown(columns)}; give the name of that for weight")
+    tails, heads, weights = (column(edges, name, "edges") for name in (*ends, weight))
+    if nodes is None:
+        return Graph.from_edges(tails, heads, weights, undirected=undirected, scale=scale)
+    names = _nodes(nodes, node)
+    place = {name: at for at, name in enumerate(names)}
+    if len(place) < len(names):
+        raise GraphError("nodes has a node twice; give each node one row")
+    positions = []
+    for end, given in zip(ends, (tails, heads), strict=True):
+        items = given.tolist()
+        found = [place.get(name, -1) for name in items]
+        if -1 in found:
+            at = found.index(-1)
+            raise GraphError(f"edges[{end!r}] has {shown(items[at])} in row {at}, which is no node; add it to nodes")
+        positions.append(np.array(found, np.int64))
+    is_plain = names == list(range(len(names)))
+    return Graph.from_edges(
+        positions[0],
+        positions[1],
+        weights,
+        num_nodes=len(names),
+        undirected=undirected,
+        lat=column(nodes, lat, "nodes"),
+        lon=column(nodes, lon, "nodes"),
+        scale=scale,
+        names=False if is_plain else names,
+    )
+
+
+def column_names(table: Any, argument: str) -> list[str]:
+    """Return the names of the columns of a table, or raise `GraphError` if it is none."""
+    if isinstance(table, Mapping):
+        return list(table)
+    names = getattr(table, "column_names", None)  # pyarrow, whose `columns` are arrays
+    if names is None:
+        names = getattr(table, "columns", None)
+    if names is None or not is_many(list(names)) or not hasattr(table, "__getitem__"):
+        raise GraphError(f"{argument} is {shown(table)}; give a DataFrame, a table of pyarrow, or a dict of columns")
+    return list(names)
+
+
+def column(table: Any, name: str, argument: str) -> npt.NDArray[Any]:
+    """Return a column of a table, or raise `GraphError` if it has none of this name, or values are missing."""
+    names = column_names(table, argument)
+    if name not in names:
+        raise GraphError(f"{argument} has no column {shown(name)}, only {shown(names)}; name its columns")
+    if names.count(name) > 1:
+        raise GraphError(f"{argument} has several columns {shown(name)}; give each a name of its own")
+    given = table[name]
+    values = np.asarray(given) if not isinstance(given, Sequence) else _objects(given)
+    missing = _missing(given, values)
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise GraphError(f"{argument}[{name!r}] has no value in row {at}; fill it in, or leave the row out")
+    if values.dtype.kind == "O" and hasattr(given, "dtype") and getattr(given.dtype, "kind", "O") in "iuf":
+        values = values.astype(np.int64 if given.dtype.kind == "i" else np.uint64 if given.dtype.kind == "u" else float)
+    return values
+
+
+def _objects(items: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return a list as an array of numbers, or of objects if it has others, such as tuples."""
+    if all(isinstance(item, int | float | np.number) for item in items):
+        return np.array(items)
+    found = np.empty(len(items), object)
+    found[:] = items
+    return found
+
+
+def _missing(given: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which values of a column stand for none."""
+    for ask in ("isna", "is_null"):  # pandas; polars and pyarrow, which make numbers of columns with nulls floats
+        if callable(getattr(given, ask, None)):
+            return np.asarray(getattr(given, ask)(), np.bool_)
+    if values.dtype.kind == "O":
+        return np.array([item is None or item != item for item in values.tolist()], np.bool_).reshape(-1)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
+
+
+def _nodes(nodes: Any, node: str | None) -> list[Any]:
+    """Return the names of the nodes in their table."""
+    columns = column_names(nodes, "nodes")
+    labels = getattr(getattr(nodes, "index", None), "tolist", None)
+    if node is None and labels is not None:
+        return list(labels())
+    if node is None and not columns:
+        raise GraphError("nodes has no columns; give one of the nodes and two of coordinates")
+    return list(column(nodes, columns[0] if node is None else node, "nodes").tolist())

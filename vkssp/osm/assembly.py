@@ -1,0 +1,175 @@
+"""Assembly of a graph from pieces of streets, with copies for the ends of trips and with turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import own
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Graph
+from vkssp.graph.csr import rows_of
+from vkssp.graph.order import z_order
+from vkssp.graph.streets import COORDINATE_SCALE, Streets
+from vkssp.osm.layers import split_layers, with_enclaves
+from vkssp.osm.profile import Profile
+from vkssp.osm.reader import RawRoads
+from vkssp.osm.report import ImportReport
+from vkssp.osm.segments import Floats, Segments
+from vkssp.osm.turns import Arcs, with_turns
+
+
+def assemble(
+    roads: RawRoads,
+    segments: Segments,
+    seconds: Floats,
+    profile: Profile,
+    report: ImportReport,
+    *,
+    order: str,
+    seconds_per_weight: float,
+) -> Graph:
+    """Return the graph of pieces of streets, in which all paths obey what the roads say about access and turns.
+
+    Parameters
+    ----------
+    roads : RawRoads
+        The ways, and what the file says about turns.
+    segments : Segments
+        The pieces of the ways.
+    seconds : numpy.ndarray
+        Travel time of each segment along its way and against it, infinity if not allowed, shape (num_segments, 2).
+    profile : Profile
+        The vehicle.
+    report : ImportReport
+        Says which turns are wanted, and receives the counts.
+    order : str
+        ``"z"`` numbers the nodes along the Z-order curve; ``"natural"`` leaves them in their order.
+    seconds_per_weight : float
+        Seconds for one unit of weight.
+
+    Raises
+    ------
+    QueryError
+        If a travel time does not fit into 32 bits.
+    """
+    arcs = directed(segments, seconds)
+    restricted = roads.restricted[segments.way[arcs.segment], arcs.direction]
+    restricted = with_enclaves(arcs.tail, arcs.head, restricted, len(segments.lat))
+    report.restricted = len(np.unique(arcs.segment[restricted]))
+    layered = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
+    tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
+    further: dict[str, npt.NDArray[Any] | None] = {"point_node": segments.point_node}
+    turn = None
+    if roads.turns is not None:
+        turning = with_turns(roads, segments, arcs, layered, profile, report)
+        tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
+        if turning.seconds is not None:
+            turn = np.rint(turning.seconds / seconds_per_weight).astype(np.uint32)
+        further |= {
+            "junction": node.astype(np.uint32),
+            "memory": turning.memory.astype(np.uint32),
+            "layer": turning.layer,
+            "turn": turn,
+        }
+    segment, direction = arcs.segment[arc], arcs.direction[arc]
+    weight = np.maximum(np.rint(seconds[segment, direction] / seconds_per_weight), 1.0)
+    if turn is not None:
+        weight += turn
+    if weight.max(initial=0.0) >= UNREACHABLE:
+        at = int(weight.argmax())
+        way = segments.way[segment[at]]
+        raise QueryError(
+            f"way {roads.way[way]} takes longer than 32 bits hold at {roads.speed[way, direction[at]]:g} km/h; "
+            f"give {profile.vehicle} higher speeds or factors, or simplify streets"
+        )
+    further["node"] = segments.node[node]
+    pieces = Arcs(segment, direction, tail, head)
+    graph = graph_of(roads, segments, pieces, node, weight.astype(np.uint32), seconds_per_weight, further)
+    if order == "z":
+        assert graph.lat is not None and graph.lon is not None
+        graph, _ = graph.renumbered(z_order(graph.lat, graph.lon))
+
+    report.nodes, report.arcs = graph.num_nodes, graph.num_arcs
+    report.polylines, report.points = len(segments.way), len(segments.points)
+    report.kilometres = float(segments.length.sum()) / 1000
+    report.unsnapped = int((~roads.snappable[segments.way]).sum())
+    return graph
+
+
+def directed(segments: Segments, weights: Floats) -> Arcs:
+    """Return the arcs of segments, those along their ways first, in the directions in which weights are finite."""
+    forward, backward = (np.flatnonzero(np.isfinite(weights[:, i])) for i in (0, 1))
+    return Arcs(
+        segment=np.concatenate([forward, backward]),
+        direction=np.repeat([0, 1], [len(forward), len(backward)]),
+        tail=np.concatenate([segments.tail[forward], segments.head[backward]]),
+        head=np.concatenate([segments.head[forward], segments.tail[backward]]),
+    )
+
+
+def graph_of(
+    roads: RawRoads,
+    segments: Segments,
+    arcs: Arcs,
+    node: npt.NDArray[np.int64],
+    weight: npt.NDArray[Any],
+    seconds_per_weight: float,
+    further: Mapping[str, npt.NDArray[Any] | None],
+    *,
+    scale: float | Literal["auto"] | None = None,
+    names: npt.NDArray[Any] | None = None,
+) -> Graph:
+    """Return the graph of some arcs, with their streets.
+
+    Parameters
+    ----------
+    roads, segments
+        As in `assemble`.
+    arcs : Arcs
+        Arcs of the graph, with ends among its nodes.
+    node : numpy.ndarray
+        Node of the segments that each node of the graph stands for, shape (num_nodes,), int64.
+    weight : numpy.ndarray
+        Weight of each arc.
+    seconds_per_weight : float
+        Seconds for one unit of weight, 0 if weights are not durations.
+    further : mapping of str to numpy.ndarray
+        Arrays of `Streets` about turns and ids, by their names.
+    scale : float, "auto" or None
+        Unit for real weights; see `vkssp.Graph.from_csr`.
+    names : numpy.ndarray, optional
+        Names of the nodes; see `vkssp.Graph.from_csr`.
+    """
+    way = segments.way[arcs.segment]
+    arrays = {
+        "length": segments.length[arcs.segment].astype(np.float32),
+        "way": roads.way[way],
+        "carried": roads.carried[way],
+        "name": roads.name[way],
+        "polyline": arcs.segment.astype(np.uint32),
+        "backward": arcs.direction.astype(np.bool_),
+        "polyline_first": segments.polyline_first,
+        "points": segments.points,
+        "ref": roads.ref[way],
+        "roundabout": roads.roundabout[way],
+        "link": roads.link[way],
+        "snappable": None if roads.snappable.all() else roads.snappable[way],
+        **further,
+    }
+    kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
+    streets = Streets(**kept, names=roads.names, seconds_per_weight=seconds_per_weight)
+    first_out, by_tail = rows_of(arcs.tail.astype(np.uint32), len(node))
+    return Graph.from_csr(
+        own(first_out),
+        arcs.head[by_tail],
+        weight[by_tail],
+        lat=own(segments.lat[node] * COORDINATE_SCALE),
+        lon=own(segments.lon[node] * COORDINATE_SCALE),
+        streets=streets.take(by_tail),
+        scale=scale,
+        names=names,
+    )
