@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import geopandas
@@ -25,7 +26,7 @@ def layer(**columns: Any) -> Any:
 
 
 def metres(*points: tuple[float, float]) -> float:
-    return sum(float(haversine(a[1], a[0], b[1], b[0])) for a, b in zip(points[:-1], points[1:], strict=True))
+    return sum(float(haversine(a[1], a[0], b[1], b[0])) for a, b in pairwise(points))
 
 
 def table(graph: Graph) -> Any:
