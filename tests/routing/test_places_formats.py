@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +217,19 @@ def test_places_of_other_libraries_everywhere(router: Router) -> None:
 def test_what_are_no_places(router: Router, places: Any, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         router.table(places)
+
+
+def test_a_view_that_never_ends_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "stops.gpkg"
+    FRAME.to_file(path, layer="stops")
+    assert len(read_ends(path).places) == 3
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE more AS SELECT * FROM stops;"
+            "CREATE VIEW endless AS WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n)"
+            " SELECT more.* FROM more, n;"
+            "UPDATE gpkg_contents SET table_name = 'endless' WHERE table_name = 'stops';"
+            "UPDATE gpkg_geometry_columns SET table_name = 'endless' WHERE table_name = 'stops';"
+        )
+    with pytest.raises(FormatError, match="computes the layer 'endless' by a view; save its rows as a table"):
+        read_ends(path)

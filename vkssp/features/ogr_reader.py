@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 import warnings
 import zipfile
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,8 @@ def read_ogr(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             layer = _layer_of(path, pyogrio.list_layers(path).tolist(), kinds)
+            if ending_of(path) == ".gpkg":
+                _check_table(path, layer)
             about = pyogrio.read_info(path, layer=layer, force_feature_count=True)
             if about["features"] > size:
                 raise FormatError(f"{path} says that it has {about['features']:,} features, and is too short for them")
@@ -121,6 +125,14 @@ def _layer_of(path: Path, layers: Sequence[Sequence[Any]], kinds: Sequence[str])
         what = "several layers" if exact else "no layer"
         raise FormatError(f"{path} has {what} of {' or '.join(kinds)} among {told or 'none'}; give a file with one")
     return exact[0]
+
+
+def _check_table(path: Path, layer: str) -> None:
+    """Raise `FormatError` if a layer of a GeoPackage is a view, which may compute rows without end."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        kinds = connection.execute("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE", (layer,)).fetchall()
+    if ("table",) not in kinds:
+        raise FormatError(f"{path} computes the layer {shown(layer)} by a view; save its rows as a table")
 
 
 def _named(path: Path, there: Sequence[str], columns: Sequence[str], optionally: Sequence[str]) -> dict[str, str]:
