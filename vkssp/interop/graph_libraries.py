@@ -18,7 +18,7 @@ def from_igraph(graph: Any, weight: str | None = "weight", *, scale: float | Lit
     ----------
     graph : igraph.Graph
         The graph, directed or not; nodes keep their positions, and have names if its vertices have the attribute
-        ``name``, all different. Edge `i` of a directed graph need not be arc `i`: arcs are sorted by tail.
+        ``name``, all different. Arcs are sorted by tail, which edges of igraph need not be.
     weight : str or None
         Attribute of edges; None gives all edges weight 1.
     scale : float, "auto" or None
