@@ -1,0 +1,1 @@
+"""NetworkX backend: NetworkX's own functions, answered by searches of vkssp."""
