@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vkssp.interop.gmns_folder import from_gmns
     from vkssp.interop.graph_libraries import from_igraph, from_networkit
     from vkssp.interop.line_layers import from_geodataframe
+    from vkssp.interop.networkx_backend.convert import from_networkx
     from vkssp.interop.osmnx_graph import from_osmnx
     from vkssp.prepared.renumbered import RenumberedGraph
     from vkssp.reading import read_graph
@@ -91,6 +92,7 @@ __all__ = [
     "from_gmns",
     "from_igraph",
     "from_networkit",
+    "from_networkx",
     "from_osmnx",
     "landmark_order",
     "list_devices",
@@ -145,6 +147,7 @@ _MODULES = {
     "from_igraph": "vkssp.interop.graph_libraries",
     "from_networkit": "vkssp.interop.graph_libraries",
     "from_osmnx": "vkssp.interop.osmnx_graph",
+    "from_networkx": "vkssp.interop.networkx_backend.convert",
     "landmark_order": "vkssp.graph.landmarks",
     "list_devices": "vkssp.gpu.instance",
     "prepare": "vkssp.hierarchy.prepare",

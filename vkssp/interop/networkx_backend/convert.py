@@ -84,7 +84,7 @@ def from_networkx(G: Any, weight: Any = "weight") -> Graph:
     data = _edges(G)
     if G.is_multigraph():
         # Each neighbour has a dictionary of parallel edges.
-        counts = np.fromiter(map(len, _edges(G)), np.int64, len(rows.head))
+        counts = np.fromiter(map(_size, _edges(G)), np.int64, len(rows.head))
         first = np.concatenate([[0], np.cumsum(counts)])[rows.first_out]
         rows = Rows(rows.nodes, own(first.astype(np.uint32)), own(np.repeat(rows.head, counts)))
         data = chain.from_iterable(map(_values, data))
@@ -105,7 +105,8 @@ def rows_of(graph: Any) -> Rows:
     nodes = list(adjacency)
     index = dict(zip(nodes, range(len(nodes)), strict=True))
     first_out = np.zeros(len(nodes) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, adjacency.values()), np.int64, len(nodes)), out=first_out[1:])
+    size = len if isinstance(adjacency, dict) else _size  # views of parallel edges count hidden neighbours, too
+    np.cumsum(np.fromiter(map(size, adjacency.values()), np.int64, len(nodes)), out=first_out[1:])
     if first_out[-1] >= 2**32 - 1:
         raise GraphError(f"the graph has {first_out[-1]:,} arcs; it may have fewer than 2**32 - 1")
     heads = map(index.__getitem__, chain.from_iterable(adjacency.values()))
@@ -160,6 +161,10 @@ def numbers_of(values: list[Any], rows: Rows) -> npt.NDArray[Any]:
         at = int(np.argmax(~((found >= 0) & (found < np.inf))))
         raise GraphError(f"{rows.edge(at)} has the weight {values[at]}; weights are finite and not negative")
     return found
+
+
+def _size(some: Iterable[Any]) -> int:
+    return sum(1 for _ in some)
 
 
 def _edges(graph: Any) -> Iterator[Any]:

@@ -670,7 +670,8 @@ def harmonic_centrality(
 def _reciprocals(dist: npt.NDArray[Any], none: Any) -> npt.NDArray[np.float64]:
     """Return the reciprocals of distances, 0 for those that are 0 or infinite."""
     found: npt.NDArray[np.float64] = np.zeros(len(dist))
-    return np.divide(1.0, dist, out=found, where=(dist > 0) & (dist < none))
+    np.divide(1.0, dist, out=found, where=(dist > 0) & (dist < none))
+    return found
 
 
 def _harmonic_sum(graph: ConvertedGraph, weight: Any) -> float:
