@@ -27,8 +27,15 @@ from vkssp.jit import kernels
 _KERNELS = "vkssp.interop.networkx_backend.kernels"
 _WEIGHTS = ("weight", "distance")
 # Fewest nodes for which the backend is faster, with a conversion and without; docs/guides/networkx.md has how they were
-# measured. A pair is near or far, which nobody knows before.
-_LEAST_NODES = {"pair": (50_000, 10_000), "one": (20_000, 2_000), "all": (200, 100)}
+# measured. How much of a graph a search for one pair sees is not known before.
+_LEAST_NODES = {
+    ("pair", True): (math.inf, 10_000),
+    ("pair", False): (math.inf, 100_000),
+    ("one", True): (20_000, 1_000),
+    ("one", False): (math.inf, 2_000),
+    ("all", True): (500, 100),
+    ("all", False): (500, 100),
+}
 _PAIR = ("has_path", "bidirectional_shortest_path", "bidirectional_dijkstra", "efficiency")
 _ONE = ("multi_source", "single_source", "single_target", "predecessor", "goldberg_radzik", "voronoi_cells")
 
@@ -95,12 +102,15 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
         return "the distances are given, so that nothing has to be searched"
     graph = given["G"]
     is_kept = bool(((getattr(graph, "__networkx_cache__", None) or {}).get("backends") or {}).get("vkssp"))
-    kind = _kind(name, given)
-    least = _LEAST_NODES[kind][is_kept]
+    defaults = _signature(name).parameters
+    has_weights = any(key in defaults and given.get(key, defaults[key].default) is not None for key in _WEIGHTS)
+    least = _LEAST_NODES[_kind(name, given), has_weights][is_kept]
     if len(graph) >= least:
         return True
-    state = "" if is_kept else ", which has to be converted first"
-    return f"a graph of {len(graph)} nodes{state}, is too small: from {least} nodes on the backend is faster"
+    if least == math.inf:
+        return "such a search is faster than a conversion of the graph, and this one was not converted before"
+    state = "" if is_kept else " that was not converted before"
+    return f"a graph of {len(graph)} nodes{state} is too small: from {least} nodes on the backend is faster"
 
 
 def on_start_tests(items: Iterable[Any]) -> None:
