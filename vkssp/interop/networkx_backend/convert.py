@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from operator import methodcaller
+from operator import itemgetter, methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ def from_networkx(G: Any, weight: Any = "weight") -> Graph:
     Returns
     -------
     Graph
-        The graph. Its `names` are the nodes, in the order of `G`; without names if these are 0, 1, 2 and so on. The
+        The graph. Its `Graph.names` are the nodes, in the order of `G`; without names if these are 0, 1, 2 and so on. The
         arcs of a node are in the order of `G`, too.
 
     Raises
@@ -76,7 +76,7 @@ def from_networkx(G: Any, weight: Any = "weight") -> Graph:
     ...     solver.distance("home", "shop")
     1.75
     """
-    if not all(hasattr(G, name) for name in ("_adj", "is_multigraph", "is_directed")):
+    if not all(hasattr(G, name) for name in ("adjacency", "is_multigraph", "is_directed")):
         raise GraphError(f"G is {shown(G)}; give a NetworkX graph")
     if callable(weight):
         raise GraphError("weight is a function; give the name of an attribute of the edges, or None")
@@ -101,15 +101,17 @@ def rows_of(graph: Any) -> Rows:
     GraphError
         If there are too many edges.
     """
-    adjacency = graph._adj
-    nodes = list(adjacency)
+    adjacency = dict(graph.adjacency())
+    nodes, neighbours = list(adjacency), list(adjacency.values())
     index = dict(zip(nodes, range(len(nodes)), strict=True))
     first_out = np.zeros(len(nodes) + 1, np.int64)
-    size = len if isinstance(adjacency, dict) else _size  # views of parallel edges count hidden neighbours, too
-    np.cumsum(np.fromiter(map(size, adjacency.values()), np.int64, len(nodes)), out=first_out[1:])
+    size = (
+        len if set(map(type, neighbours)) <= {dict} else _size
+    )  # views of parallel edges count hidden neighbours, too
+    np.cumsum(np.fromiter(map(size, neighbours), np.int64, len(nodes)), out=first_out[1:])
     if first_out[-1] >= 2**32 - 1:
         raise GraphError(f"the graph has {first_out[-1]:,} arcs; it may have fewer than 2**32 - 1")
-    heads = map(index.__getitem__, chain.from_iterable(adjacency.values()))
+    heads = map(index.__getitem__, chain.from_iterable(neighbours))
     head = np.fromiter(heads, np.uint32, int(first_out[-1]))
     return Rows(nodes, own(first_out.astype(np.uint32)), own(head))
 
@@ -169,7 +171,7 @@ def _size(some: Iterable[Any]) -> int:
 
 def _edges(graph: Any) -> Iterator[Any]:
     """Return the dictionaries of the edges of a NetworkX graph, in the order of its rows."""
-    return chain.from_iterable(map(_values, graph._adj.values()))
+    return chain.from_iterable(map(_values, map(itemgetter(1), graph.adjacency())))
 
 
 def _attributes(data: Iterable[Any], weight: Any) -> list[Any]:

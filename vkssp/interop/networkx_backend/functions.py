@@ -36,8 +36,7 @@ _LEAST_NODES = {
     ("all", True): (500, 100),
     ("all", False): (500, 100),
 }
-_PAIR = ("has_path", "bidirectional_shortest_path", "bidirectional_dijkstra", "efficiency")
-_ONE = ("multi_source", "single_source", "single_target", "predecessor", "goldberg_radzik", "voronoi_cells")
+_ONE = ("bellman_ford", "goldberg_radzik", "multi_source", "predecessor", "single_", "voronoi_cells")
 
 
 # ---- what the dispatcher asks ----
@@ -113,28 +112,12 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return f"a graph of {len(graph)} nodes{state} is too small: from {least} nodes on the backend is faster"
 
 
-def on_start_tests(items: Iterable[Any]) -> None:
-    """Mark those of NetworkX's own tests that cannot pass, with the reason."""
-    import pytest
-
-    for item in items:
-        for part, reason in _XFAIL.items():
-            if part in item.nodeid:
-                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
-
-
-#: Tests of NetworkX that cannot pass, by a part of their names, and the reason.
-_XFAIL: dict[str, str] = {}
-
-
 def _kind(name: str, given: dict[str, Any]) -> str:
     """Return what a call searches: one pair, from one node, or from all."""
-    has_source, has_target = given.get("source") is not None, given.get("target") is not None
-    if name.startswith(_PAIR) or (has_source and has_target):
+    if given.get("source") is not None and given.get("target") is not None and not name.startswith("bellman_ford"):
         return "pair"
-    if name.startswith(_ONE) or has_source or has_target or given.get("u") is not None or given.get("v") is not None:
-        return "one"
-    return "all"
+    has_end = any(given.get(end) is not None for end in ("source", "target", "u", "v"))
+    return "one" if has_end or name.startswith(_ONE) else "all"
 
 
 def _given(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
