@@ -58,8 +58,8 @@ def from_networkx(G: Any, weight: Any = "weight") -> Graph:
     Returns
     -------
     Graph
-        The graph. Its `Graph.names` are the nodes, in the order of `G`; without names if these are 0, 1, 2 and so on. The
-        arcs of a node are in the order of `G`, too.
+        The graph. Its `Graph.names` are the nodes, in the order of `G`; without names if these are 0, 1, 2 and so on.
+        The arcs of a node are in the order of `G`, too.
 
     Raises
     ------
