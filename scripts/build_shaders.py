@@ -25,7 +25,10 @@ OUTPUT = ROOT / "vkssp" / "spirv"
 MANIFEST = OUTPUT / "manifest.json"
 TARGET = "vulkan1.2"
 #: Shaders that are also compiled for distances of 64 bits, under their names with this ending; see distance.glsl.
-ALSO_64 = (*("near_far", "start", "gather", "path", "path_parents", "path_stride"), *("voronoi_begin", "voronoi_hook"))
+ALSO_64 = (
+    *("near_far", "start", "gather", "path", "path_parents", "path_stride"),
+    *("voronoi_begin", "voronoi_hook", "tree_arcs"),
+)
 ENDING_64 = "_64"
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
     from vkssp.solver.table import Table
+    from vkssp.solver.trees import Trees
 
     #: Version of the installed distribution, such as 1.2.0, or 1.2.1.dev3+g0123abc three commits after the tag v1.2.0.
     __version__: str
@@ -85,6 +86,7 @@ __all__ = [
     "Step",
     "Streets",
     "Table",
+    "Trees",
     "Turns",
     "VksspError",
     "from_dataframe",
@@ -139,6 +141,7 @@ _MODULES = {
     "Step": "vkssp.route",
     "Streets": "vkssp.graph.streets",
     "Table": "vkssp.solver.table",
+    "Trees": "vkssp.solver.trees",
     "Turns": "vkssp.solver.loads",
     "VksspError": "vkssp.errors",
     "from_dataframe": "vkssp.interop.edge_tables",

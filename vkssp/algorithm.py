@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from vkssp.choices import COUNTING as COUNTING
 from vkssp.errors import QueryError
 from vkssp.graph import Uint32s
 from vkssp.graph.distance_type import BITS_32, DistanceType
+
+if TYPE_CHECKING:
+    from vkssp.gpu.buffer import Buffer
 
 #: Places where algorithms run: a Vulkan device, or the CPU by compiled code.
 VULKAN, CPU = "vulkan", "cpu"
@@ -191,11 +194,15 @@ class FinishedRows:
     sums : numpy.ndarray or None
         What the rows without overflow have together, by the caller's ids, if it is wanted: loads of arcs, shape
         (num_arcs,), or sums by node, shape (3, num_nodes); see `vkssp.prepared.aggregates`.
+    place : tuple of (Buffer, sequence of (int, int)) or None
+        Buffer of rows on a device, and first row and end of the spans where these rows lie until the generator is
+        resumed; None on the CPU, and for aggregates.
     """
 
     overflow: npt.NDArray[np.bool_]
     read: Callable[[], npt.NDArray[Any]]
     sums: npt.NDArray[np.int64] | None = None
+    place: tuple[Buffer, Sequence[tuple[int, int]]] | None = None
 
 
 class Walker(Protocol):

@@ -25,6 +25,7 @@ SUITE = (
     "tests/solver/test_nearest_sources.py",
     "tests/algorithms/test_phast.py",
     "tests/cch/test_unpack.py",
+    "tests/solver/test_trees.py",
 )
 #: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
 CHOSEN = "not (cpu or grids or star or long_path or real or generated or clones or tiles or pairs)"

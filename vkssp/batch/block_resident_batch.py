@@ -305,7 +305,7 @@ class BlockResidentBatch(Resource):
             found = self.download.read(self._rows, [(row_bytes * begin, row_bytes * end) for begin, end in spans])
             return found.view(np.uint32).reshape(count, self._num_wanted)
 
-        return FinishedRows(overflow, read)
+        return FinishedRows(overflow, read, place=(self._rows, spans))
 
 
 class LoopLimitError(Exception):

@@ -407,4 +407,5 @@ class SweepBatch(Resource):
                     return aggregation.decode(found)
                 return found.view(np.uint32).reshape(size, self._num_wanted)
 
-            yield FinishedRows(is_over[first : first + size], read)
+            place = None if aggregation is not None else (self._finished[parity], [(first, first + size)])
+            yield FinishedRows(is_over[first : first + size], read, place=place)

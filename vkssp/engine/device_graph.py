@@ -16,12 +16,15 @@ from vkssp.graph.csr import places_of
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.blocks import RECORD, make_blocks, place_bits, words_in_blocks
 from vkssp.prepared.renumbered import RenumberedGraph
+from vkssp.prepared.tree_arcs import arcs_by_head, pieces_of
 from vkssp.resource import Resource
 
 #: Arcs of a piece, and maximum number of arcs of a node that is not split into pieces.
 PIECE = 4096
+#: Arcs into a node that one invocation looks at, see `DeviceGraph.by_head`.
+PIECE_IN = 64
 # Names of shared data that is independent of the weights or can be updated when weights change.
-_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "hierarchy"}
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "by head", "hierarchy"}
 
 
 class DeviceGraph(Resource):
@@ -47,7 +50,7 @@ class DeviceGraph(Resource):
         self._things: dict[str | int, Any] = {}
         self._words: dict[int, npt.NDArray[np.int64]] = {}  # places of the arcs in blocks, by size of a block
         self._reweigher: Reweigher | None = None
-        self._place_in: npt.NDArray[np.int64] | None = None
+        self._place_in: dict[str, npt.NDArray[np.int64]] = {}  # places of the arcs by head
         self._to_pieces = renumbered.arcs_to_pieces(PIECE)
         self.num_pieces = len(self._to_pieces)
 
@@ -122,6 +125,20 @@ class DeviceGraph(Resource):
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
+    def by_head(self) -> tuple[Buffer, Buffer, Buffer]:
+        """Return pieces of at most `PIECE_IN` arcs into a node, tails and weights of the arcs, and their ids.
+
+        All of them have the caller's ids, see `vkssp.prepared.tree_arcs`.
+        """
+
+        def make() -> Any:
+            first, arcs, ids = arcs_by_head(self.renumbered)
+            arrays = {"the pieces by head": pieces_of(first, PIECE_IN), "the arcs by head": arcs, "their ids": ids}
+            return *self.upload(arrays), ids
+
+        pieces, arcs, ids, _ = self.shared("by head", make)
+        return pieces, arcs, ids
+
     def reweight(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
         """Replace the weights on the device, if nothing else has to change.
 
@@ -161,14 +178,16 @@ class DeviceGraph(Resource):
                     self._reweigher.put(self._things["arcs"], renumbered.arcs[:, 1])
                 else:
                     self._reweigher.put(self._things["arcs"], weight[changed], renumbered.places(changed))
-            if "incoming" in self._things:
-                _, arcs_in, arc_in = self._things["incoming"]
+            for name in ("incoming", "by head"):
+                if name not in self._things:
+                    continue
+                _, arcs_in, *_, arc_in = self._things[name]
                 if changed is None:
                     self._reweigher.put(arcs_in, weight[arc_in])
                 else:
-                    if self._place_in is None:
-                        self._place_in = places_of(arc_in, renumbered.graph.num_arcs)
-                    self._reweigher.put(arcs_in, weight[changed], self._place_in[changed])
+                    if name not in self._place_in:
+                        self._place_in[name] = places_of(arc_in, renumbered.graph.num_arcs)
+                    self._reweigher.put(arcs_in, weight[changed], self._place_in[name][changed])
             if "hierarchy" in self._things:
                 self._things["hierarchy"].customize(renumbered.graph)
             self.renumbered = renumbered

@@ -36,6 +36,8 @@ class Gather(Resource):
     ----------
     count : int
         Number of nodes.
+    gathered : Buffer
+        The distances that were read last, in the order of the nodes.
     """
 
     def __init__(
@@ -46,12 +48,12 @@ class Gather(Resource):
         nbytes = distance_type.nbytes * len(nodes)
         try:
             wanted = Buffer(device, nodes.nbytes, name="the nodes to gather", owner=self)
-            gathered = Buffer(device, nbytes, name="the gathered distances", owner=self)
+            self.gathered = Buffer(device, nbytes, name="the gathered distances", owner=self)
             self._mapped = Buffer(device, nbytes, mapped=True, name="the mapped distances", owner=self)
             size = min(256, device.limits.workgroup_size)
             name = shader_of("gather", distance_type)
             kernel = Kernel(device, name, bindings=3, push_constants=1, workgroup_size=size, owner=self)
-            bound = kernel.on(distances, wanted, gathered)
+            bound = kernel.on(distances, wanted, self.gathered)
             self._recording = Recording(device, owner=self)
             wanted.write(nodes)
             with self._recording.record() as recording:
@@ -60,7 +62,7 @@ class Gather(Resource):
                 recording.push(bound, self.count)
                 recording.dispatch(min(max(1, -(-self.count // size)), device.limits.workgroups))
                 recording.barrier("compute", "transfer")
-                recording.copy(gathered, self._mapped, nbytes)
+                recording.copy(self.gathered, self._mapped, nbytes)
                 recording.barrier("transfer", "host")
         except BaseException:
             self.close()

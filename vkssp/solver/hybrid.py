@@ -184,6 +184,10 @@ class HybridSession(Resource):
             return self._on_device(searching, 0.0, lambda: self._main.from_seeds(seeds, limit))
         return self._ended(near, searching, found)
 
+    def tree_from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> tuple[Distances, Uint32s]:
+        """Return distances and the arcs of a shortest-path tree; see `Session.tree_from_seeds`."""
+        return self._ask("tree", *self._all_us, lambda session: session.tree_from_seeds(seeds, limit))
+
     def for_all(self) -> Session:
         """Return the session that is faster for the distances of all nodes."""
         return self._faster("all", *self._all_us)
@@ -208,10 +212,11 @@ class HybridSession(Resource):
         whole: bool = False,
         limit: int | None = None,
         aggregates: Aggregates | None = None,
+        trees: bool = False,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, some rows at a time; see `RowSource.row_blocks`."""
-        rows, columns = len(seeds), graph.num_nodes if whole else len(nodes)
-        query = "table"
+        rows, columns = len(seeds), graph.num_nodes if whole or trees else len(nodes)
+        query = "trees" if trees else "table"
         if self._hierarchy is None:
             # Of a table on the device only the least time is known: that of one search.
             cpu_us, device_us = self._all_us
@@ -227,13 +232,13 @@ class HybridSession(Resource):
             work = table_work(rows, columns, self._upward, self._hierarchy.num_arcs)
             cpu_us = queries.cpu_select.of(size) + queries.cpu_row_us * work
             device_us = queries.device_select.of(size) + queries.device_row_us * work
-            if makes_pairs(VULKAN, rows * columns, size):
+            if not trees and makes_pairs(VULKAN, rows * columns, size):
                 query, cpu_pairs_us = "small table", self._pairs_us(rows * columns)[0]
                 device_us = self._pairs_us(rows * columns)[1]
                 cpu_us = cpu_pairs_us if makes_pairs(CPU, rows * columns, size) else cpu_us
         session, began = self._faster(query, cpu_us, device_us), time.perf_counter()
         # A small table is ready here.
-        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates)
+        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates, trees=trees)
         spent = time.perf_counter() - began
         return self._timed(blocks, spent, lambda seconds: self._learn(query, session, cpu_us, device_us, seconds))
 

@@ -46,6 +46,7 @@ from vkssp.solver.solver import Solver
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
 from vkssp.solver.tables import distances, pairs, require_32_bits, table
+from vkssp.solver.trees import Trees, trees
 from vkssp.solver.work_sharing import RowScheduler, Worker
 from vkssp.terminal import printable
 
@@ -252,16 +253,24 @@ class SolverPool(Resource):
         whole: bool = False,
         limit: int | None = None,
         aggregates: Aggregates | None = None,
+        trees: bool = False,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, by all devices; see `RowSource.row_blocks`."""
         nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
         whole, self._own.answering = flag(whole, "whole"), None
         with self.holding():
             groups = checked_groups(self._weights.renumbered, seeds, self.distance_type)
-        return self._blocks(graph, groups, nodes, whole, most, aggregates)
+        return self._blocks(graph, groups, nodes, whole or trees, most, aggregates, trees)
 
     def _blocks(
-        self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int, aggregates: Aggregates | None
+        self,
+        graph: Graph,
+        seeds: Groups,
+        nodes: Uint32s,
+        whole: bool,
+        limit: int,
+        aggregates: Aggregates | None,
+        trees: bool,
     ) -> Generator[RowBlock, None, None]:
         wanted = graph.num_nodes if whole else len(nodes)
 
@@ -269,7 +278,7 @@ class SolverPool(Resource):
             with member.solver.holding():
                 at_once = member.solver.session.rows_at_once(len(seeds), wanted)
                 maker = member.solver.session.row_maker(
-                    graph, nodes, len(seeds), whole=whole, limit=limit, aggregates=aggregates
+                    graph, nodes, len(seeds), whole=whole, limit=limit, aggregates=aggregates, trees=trees
                 )
 
             def make(first: int, end: int) -> Generator[RowBlock, None, None]:
@@ -281,7 +290,8 @@ class SolverPool(Resource):
 
         free = memory.free_bytes()
         waiting = self._waiting_bytes or (_WAITING_BYTES if free is None else free // _WAITING_PART)
-        most, helped = waiting // (self.distance_type.nbytes * max(1, wanted)), self._weights.lock.helped
+        row_bytes, helped = (self.distance_type.nbytes + 4 * trees) * max(1, wanted), self._weights.lock.helped
+        most = waiting // row_bytes
         scheduler = RowScheduler(list(map(worker, self._left())), len(seeds), most, helped)
         self._schedulers.add(scheduler)
         yield from scheduler.blocks(self._waiting)
@@ -295,6 +305,10 @@ class SolverPool(Resource):
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `Solver.from_seeds`."""
         return self._ask(lambda solver: solver.from_seeds(seeds, limit))
+
+    def tree_from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> tuple[Distances, Uint32s]:
+        """Return the distance from the best of some seeds to every node, and the arc into each node of the tree."""
+        return self._ask(lambda solver: solver.tree_from_seeds(seeds, limit))
 
     def distance(self, source: Any, target: Any) -> Any:
         """Return the distance from one node to another; see `Solver.distance`."""
@@ -316,6 +330,25 @@ class SolverPool(Resource):
     ) -> Distances | Iterator[Distances]:
         """Return the distances to every node, from many nodes by all devices; see `Solver.distances`."""
         return distances(self, source, limit, chunked)
+
+    @overload
+    def trees(
+        self,
+        sources: npt.ArrayLike | Sequence[Terminal],
+        *,
+        limit: float | None = None,
+        chunked: Literal[False] = False,
+    ) -> Trees: ...
+
+    @overload
+    def trees(
+        self, sources: npt.ArrayLike, *, limit: float | None = None, chunked: Literal[True]
+    ) -> Iterator[Trees]: ...
+
+    @rescaled
+    def trees(self, sources: Any, *, limit: float | None = None, chunked: bool = False) -> Trees | Iterator[Trees]:
+        """Return shortest-path trees, of many nodes by all devices; see `Solver.trees`."""
+        return trees(self, sources, limit, chunked)
 
     @overload
     def table(

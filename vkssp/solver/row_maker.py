@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import Reader, Terminal
+from vkssp.algorithm import FinishedRows, Reader, Terminal
 from vkssp.algorithms.phast import Phast
 from vkssp.batch.block_resident_rows import BlockResidentRows
 from vkssp.batch.sweep_batch import SweepBatch, made_by_sweeps
@@ -20,10 +20,11 @@ from vkssp.cpu.rows import Rows
 from vkssp.cpu.trees import Trees
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
-from vkssp.graph import Graph, Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
 from vkssp.prepared.seed_groups import Groups
+from vkssp.solver.tree_reader import TreeReader, tree_arcs_of
 
 if TYPE_CHECKING:
     from vkssp.solver.session import Session
@@ -56,11 +57,15 @@ class RowBlock:
         distance overflowed.
     sums : numpy.ndarray or None
         What the rows have together, if it is wanted; see `vkssp.algorithm.FinishedRows`.
+    arcs : numpy.ndarray or None
+        Arc into each node of the shortest-path trees, if they are wanted, 2**32 - 1 where there is none; shape (rows,
+        num_nodes), uint32.
     """
 
     distances: npt.NDArray[Any]
     overflowed: npt.NDArray[np.bool_] | None = None
     sums: npt.NDArray[np.int64] | None = None
+    arcs: Uint32s | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -133,6 +138,8 @@ class RowMaker:
         Distances beyond it count as unreachable, and are not looked for.
     aggregates : tuple of Aggregate, optional
         What is made of whole rows, in place of their distances.
+    trees : bool
+        Whether blocks also have the arcs of shortest-path trees; rows are whole then.
     """
 
     def __init__(
@@ -144,15 +151,18 @@ class RowMaker:
         whole: bool,
         limit: int,
         aggregates: Aggregates | None = None,
+        trees: bool = False,
     ) -> None:
         self.session, self._graph, self._total, self._limit = session, graph, total, limit
         self._aggregates, self._unreachable = aggregates, session.distance_type.unreachable
         self._trees: Trees | None = None
         with session.holding():
             self._node = session.renumbered.node
+            self._tree_arcs = tree_arcs_of(session.copy) if trees else None
         self._checked = self._node[nodes]
-        self._wanted = self._node if whole else self._checked
+        self._wanted = self._node if whole or trees else self._checked
         self._reader: Reader | None = None
+        self._tree_reader: TreeReader | None = None
         self._batch: BlockResidentRows | SweepBatch | Rows | None = None
         self._copy: object = None  # the copy of the graph that the reader and the batch belong to
 
@@ -204,6 +214,7 @@ class RowMaker:
                     if finished is None:
                         return
                     found = finished.read()
+                    arcs = self._arcs_of(finished, found) if self._tree_arcs is not None else None
                 sums, groups = finished.sums, seeds.between(done, done + len(found))
                 # Only a separate search tells whether a sum that overflowed matters.
                 again = np.flatnonzero(finished.overflow & (limit == self._unreachable))
@@ -219,9 +230,11 @@ class RowMaker:
                     for row in again.tolist():
                         one = self._one_by_one([seeds[done + row]])
                         found[row] = one.distances[0]
+                        if arcs is not None and one.arcs is not None:
+                            arcs[row] = one.arcs[0]
                         if one.overflowed is not None:
                             overflowed[row] = one.overflowed[0]
-                block = RowBlock(found, overflowed, sums)
+                block = RowBlock(found, overflowed, sums, arcs)
                 done += len(block)
                 yield block if in_place else self._summed(block, groups)
 
@@ -235,8 +248,17 @@ class RowMaker:
         """Return rows, or their aggregates, each from a separate search."""
         return self._summed(self._one_by_one([groups[row] for row in range(len(groups))]), groups)
 
+    def _arcs_of(self, rows: FinishedRows, found: Distances) -> Uint32s:
+        """Return the arcs of trees, not yet finished, of rows that a batch of searches has made."""
+        if self._tree_reader is None:
+            self._tree_reader = TreeReader(self.session.copy, self._total, self.session.distance_type)
+        return self._tree_reader.arcs_of(rows, found)
+
     def _summed(self, block: RowBlock, groups: Groups) -> RowBlock:
-        """Return the aggregates of a block of rows in place of its distances, if they are wanted."""
+        """Return the aggregates of a block of rows in place of its distances, or finish its trees, if wanted."""
+        if block.arcs is not None:
+            assert self._tree_arcs is not None
+            self._tree_arcs.finish(block.distances, groups, block.arcs)
         if self._aggregates is None:
             return block
         if block.overflowed is not None and block.overflowed.any():
@@ -292,15 +314,19 @@ class RowMaker:
         session, limit = self.session, self._limit
         unreachable, dtype = self._unreachable, session.distance_type.dtype
         found = np.full((len(groups), len(self._wanted)), unreachable, dtype)
+        arcs = np.full(found.shape, UNREACHABLE, np.uint32) if self._tree_arcs is not None else None
         overflowed = None
         for row, group in enumerate(groups):
             with self._holding():
                 if not group or not len(self._wanted):
                     continue
                 outcome = session.run(group, [])
-                if self._reader is None or self._reader.closed:
-                    self._reader = session.algorithm().reader(self._wanted)
-                found[row] = self._reader.read()
+                if arcs is not None:
+                    found[row], arcs[row] = session.tree_reader().read()
+                else:
+                    if self._reader is None or self._reader.closed:
+                        self._reader = session.algorithm().reader(self._wanted)
+                    found[row] = self._reader.read()
                 if limit != unreachable:
                     found[row, found[row] > limit] = unreachable
                 elif outcome.overflow:
@@ -310,7 +336,7 @@ class RowMaker:
                             np.zeros((len(groups), len(beyond)), np.bool_) if overflowed is None else overflowed
                         )
                         overflowed[row] = beyond
-        return RowBlock(found, overflowed)
+        return RowBlock(found, overflowed, arcs=arcs)
 
     def close(self) -> None:
         """Free the buffers on the device, or leave them with the session for the next table to the same nodes."""
@@ -320,7 +346,8 @@ class RowMaker:
         self._discard()
 
     def _discard(self) -> None:
-        batch, reader, self._batch, self._reader = self._batch, self._reader, None, None
-        for part in (batch, reader):
+        parts = self._batch, self._reader, self._tree_reader
+        self._batch = self._reader = self._tree_reader = None
+        for part in parts:
             if part is not None:
                 part.close()

@@ -39,6 +39,7 @@ from vkssp.prepared.terminals import checked_columns, ends_of, pairs_of, termina
 from vkssp.resource import Resource
 from vkssp.solver.row_maker import RowBlock, RowMaker
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
+from vkssp.solver.tree_reader import TreeReader, tree_arcs_of
 
 #: Makers of many rows on the CPU, by algorithm and bits of distances.
 CPU_ROWS: dict[tuple[str, int], type[Rows]] = {
@@ -75,6 +76,8 @@ class Workspace:
         Reads paths off the distances; made for the first path.
     voronoi : Voronoi or None
         Finds the nearest of many seeds; made on first use.
+    tree_reader : TreeReader or None
+        Reads shortest-path trees; made on first use.
     process : int
         The process that made the workspace. In a fork of it, a search of another thread may have been interrupted.
     """
@@ -83,12 +86,13 @@ class Workspace:
     algorithm: Algorithm
     walker: Walker | None = None
     voronoi: Voronoi | None = None
+    tree_reader: TreeReader | None = None
     process: int = field(default_factory=os.getpid)
 
     def close(self) -> None:
-        """Close the labels, the walker and then the algorithm, even if one of them fails."""
+        """Close all parts, the algorithm last, even if one of them fails."""
         with contextlib.ExitStack() as stack:
-            for part in (self.algorithm, self.walker, self.voronoi):
+            for part in (self.algorithm, self.walker, self.voronoi, self.tree_reader):
                 if part is not None:
                     stack.callback(part.close)
 
@@ -293,6 +297,13 @@ class Session(Resource):
             work.voronoi = work.algorithm.voronoi(1 << (num_seeds - 1).bit_length())
         return work.voronoi
 
+    def tree_reader(self) -> TreeReader:
+        """Return the reader of the trees of the algorithm's searches; make it on first use."""
+        work = self.work()
+        if work.tree_reader is None or work.tree_reader.closed:
+            work.tree_reader = TreeReader(work.graph, 1, self.distance_type, work.algorithm)
+        return work.tree_reader
+
     def close(self) -> None:
         """Release the resources of this session, once no other thread uses it; later calls do nothing."""
         if not self.inherited:
@@ -313,6 +324,7 @@ class Session(Resource):
         whole: bool = False,
         limit: int | None = None,
         aggregates: Aggregates | None = None,
+        trees: bool = False,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`."""
         nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
@@ -321,10 +333,12 @@ class Session(Resource):
             groups = checked_groups(self.renumbered, seeds, self.distance_type)
             kept = None if self._kept is None else self._kept[0]
             is_kept = isinstance(kept, Rows) and kept.suits(self.renumbered.node[nodes], len(groups), most)
-            block = None if whole or is_kept or self.graph is not graph else self._by_pairs(groups, nodes, most)
+            block = (
+                None if whole or trees or is_kept or self.graph is not graph else self._by_pairs(groups, nodes, most)
+            )
         if block is not None:
             return (one for one in (block,))
-        maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=most, aggregates=aggregates)
+        maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=most, aggregates=aggregates, trees=trees)
         return maker.once(groups)
 
     def _by_pairs(self, groups: Groups, nodes: Uint32s, limit: int) -> RowBlock | None:
@@ -361,9 +375,10 @@ class Session(Resource):
         whole: bool = False,
         limit: int,
         aggregates: Aggregates | None = None,
+        trees: bool = False,
     ) -> RowMaker:
         """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
-        return RowMaker(self, graph, nodes, total, whole, limit, aggregates)
+        return RowMaker(self, graph, nodes, total, whole, limit, aggregates, trees)
 
     def take_kept(self) -> BlockResidentRows | SweepBatch | Rows | None:
         """Return the maker that `keep` kept, which the caller then owns; the caller holds this session.
@@ -494,6 +509,26 @@ class Session(Resource):
                 self.discard()
                 raise
             return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
+
+    def tree_from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> tuple[Distances, Uint32s]:
+        """Return distances, as `from_seeds` does, and the arc into each node of the tree; see `RowSource`."""
+        within = self._unreachable if limit is None else limit
+        places = pairs_of(seeds, "source")
+        with self.holding():
+            outcome = self.run(terminals(self.renumbered, places, "source", None, self.distance_type), [], within)
+            try:
+                found, arcs = self.tree_reader().read()
+            except BaseException:
+                self.discard()
+                raise
+            found[found > within] = self._unreachable
+            if limit is None and outcome.overflow and self.renumbered.overflowed(self.read()).any():
+                raise DistanceOverflowError(self.distance_type.overflow)
+            given = np.array([(int(node), int(offset)) for node, offset in places], np.uint64)
+            bounds, offsets = np.array([0, len(given)]), given[:, 1].astype(self.distance_type.dtype)
+            groups = Groups(bounds, given[:, 0].astype(np.uint32), offsets)
+            tree_arcs_of(self.copy).finish(found[None], groups, arcs[None])
+            return found, arcs
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""

@@ -42,6 +42,7 @@ from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, check
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
 from vkssp.solver.tables import distances, pairs, require_32_bits, table
+from vkssp.solver.trees import Trees, trees
 
 _log = logger(__name__)
 
@@ -293,6 +294,65 @@ class Solver(Resource):
         return distances(self, source, limit, chunked)
 
     @overload
+    def trees(
+        self,
+        sources: npt.ArrayLike | Sequence[Terminal],
+        *,
+        limit: float | None = None,
+        chunked: Literal[False] = False,
+    ) -> Trees: ...
+
+    @overload
+    def trees(
+        self, sources: npt.ArrayLike, *, limit: float | None = None, chunked: Literal[True]
+    ) -> Iterator[Trees]: ...
+
+    @rescaled
+    def trees(self, sources: Any, *, limit: float | None = None, chunked: bool = False) -> Trees | Iterator[Trees]:
+        """Return shortest-path trees: distances, and the arc and the node before each node on its shortest path.
+
+        Of several shortest paths the tree has the one that `path` returns, on every device and with every algorithm:
+        backwards from a node, each time along the arc with the least id that is the end of a shortest path. Arcs of
+        weight zero, loops and parallel arcs are no exception: from every node that is reached, predecessors lead to
+        the source. (Nodes on a cycle of weight zero are entered from one of them, whose arc has the least id.)
+
+        Parameters
+        ----------
+        sources : int, name, array_like or sequence of (int or name, float)
+            A node; nodes, shape (s,); or seeds, pairs of a node and an offset, as for `distances`.
+        limit : float, optional
+            Distance beyond which nodes count as unreachable.
+        chunked : bool
+            Whether to return blocks of trees, for many nodes. They are computed on demand, so that they may exceed the
+            memory. Weights may not change meanwhile.
+
+        Returns
+        -------
+        Trees or iterator of Trees
+            Arrays of shape (num_nodes,) for one node or seeds, (s, num_nodes) for many nodes. If `chunked`, blocks of
+            these rows, shape (rows, num_nodes).
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or no source, or the limit is not a valid distance.
+        DistanceOverflowError
+            If a shortest distance within the limit does not fit into the bits of distances.
+        MemoryShortageError
+            If the trees do not fit into memory.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     tree = solver.trees(0)
+        >>> tree.distance.tolist(), tree.predecessor.tolist(), tree.arc.tolist()
+        ([0, 4, 7], [4294967295, 0, 1], [4294967295, 0, 2])
+        """
+        return trees(self, sources, limit, chunked)
+
+    @overload
     def table(
         self,
         sources: npt.ArrayLike,
@@ -442,9 +502,12 @@ class Solver(Resource):
         whole: bool = False,
         limit: int | None = None,
         aggregates: Aggregates | None = None,
+        trees: bool = False,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds; see `RowSource.row_blocks`."""
-        return self._queries.row_blocks(graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates)
+        return self._queries.row_blocks(
+            graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates, trees=trees
+        )
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
@@ -457,6 +520,10 @@ class Solver(Resource):
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node, by positions and in units of the weights."""
         return self._queries.from_seeds(seeds, limit)
+
+    def tree_from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> tuple[Distances, Uint32s]:
+        """Return the distance from the best of some seeds to every node, and the arc into each node of the tree."""
+        return self._queries.tree_from_seeds(seeds, limit)
 
     def distance(self, source: Any, target: Any) -> Any:
         """Return the distance from one node to another, ending the search early.

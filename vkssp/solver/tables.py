@@ -45,6 +45,7 @@ class RowSource(Rescalable, Protocol):
         whole: bool = False,
         limit: int | None = None,
         aggregates: Aggregates | None = None,
+        trees: bool = False,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
 
@@ -66,6 +67,9 @@ class RowSource(Rescalable, Protocol):
         aggregates : tuple of Aggregate, optional
             What is made of whole rows in place of their distances, if these have 32 bits; then a distance that does not
             fit is an error, if there is no limit.
+        trees : bool
+            Whether rows are whole, and blocks also have the arcs of their shortest-path trees; see
+            `vkssp.Solver.trees`.
 
         Returns
         -------
@@ -84,6 +88,9 @@ class RowSource(Rescalable, Protocol):
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances`."""
+
+    def tree_from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> tuple[Distances, Uint32s]:
+        """Return the distance from the best of some seeds to every node, and the arc into each node of the tree."""
 
 
 def require_32_bits(source: RowSource, query: str) -> None:
