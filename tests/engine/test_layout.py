@@ -131,6 +131,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         with Solver(grid(4), "near_far", device, distance_bits=bits) as solver:
             solver.set_weights(grid(4).weight)
             solver.nearest([0, 1])
+            solver.trees(0)
             solver.table([0], [1])
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
     modules = {name: Module(name) for name in all_shaders()}
