@@ -1,0 +1,439 @@
+"""Shortest paths with the functions of `scipy.sparse.csgraph`, computed on a GPU or on all cores.
+
+`dijkstra`, `shortest_path`, `johnson` and `bellman_ford` take the arguments of scipy's functions and return the same
+distances, bit for bit. Predecessors may differ where several nodes before a node are equally near. Whatever needs no
+search, or a search that this package does not have, is scipy's: matrices with negative, infinite or missing weights,
+invalid arguments, and their errors.
+
+Searches add up whole numbers. If the weights are no whole multiples of a power of two, a search finds the shortest-path
+tree of rounded weights; then its paths are added up in float64, and improved until no arc makes one shorter
+(`vkssp.cpu.kernels.float_trees`). So the result does not depend on the rounding.
+
+The graph and its solver are kept for further calls with the same matrix; `clear_cache` frees them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import threading
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph as of_scipy
+from scipy.sparse.csgraph import NegativeCycleError
+
+from vkssp.checks import number_of
+from vkssp.cores import num_cores, run_all
+from vkssp.cpu.device import all_read_only, read_only
+from vkssp.errors import DistanceOverflowError, GraphError
+from vkssp.graph import UNREACHABLE, Graph
+from vkssp.graph.csr import rows_of
+from vkssp.jit import kernels
+from vkssp.solver.rescaling import PartGivenError
+from vkssp.solver.solver import Solver
+
+__all__ = ["NegativeCycleError", "bellman_ford", "clear_cache", "dijkstra", "johnson", "shortest_path"]
+
+_MOST_NODES = 2**31 - 1
+_EPS = float(np.finfo(np.float64).eps)
+
+Floats = npt.NDArray[np.float64]
+Int32s = npt.NDArray[np.int32]
+
+
+class _Rows(NamedTuple):
+    """Compressed sparse rows of a matrix, as arcs."""
+
+    first: npt.NDArray[Any]
+    head: npt.NDArray[Any]
+    weight: npt.NDArray[Any]
+
+    def digest(self) -> bytes:
+        """Return what tells these rows from others."""
+        made = hashlib.blake2b()
+        for array in self:
+            made.update(f"{array.dtype} {array.shape}".encode())
+            made.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return made.digest()
+
+
+class _Query(NamedTuple):
+    """Question that a solver can answer: its rows, its sources, and the largest distance that counts."""
+
+    rows: _Rows
+    sources: npt.NDArray[np.int64]
+    shape: tuple[int, ...]
+    limit: float
+
+
+class _Kept(NamedTuple):
+    """Solver that is kept for the next call, of the process that has made it."""
+
+    key: bytes
+    process: int
+    solver: Solver
+
+
+_kept: _Kept | None = None
+_lock = threading.Lock()
+
+
+def clear_cache() -> None:
+    """Close the solver of the last matrix, which is kept for the next call, and free its memory."""
+    global _kept
+    with _lock:
+        kept, _kept = _kept, None
+    if kept is not None and kept.process == os.getpid():
+        kept.solver.close()
+
+
+def dijkstra(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    limit: float = np.inf,
+    min_only: bool = False,
+) -> Any:
+    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.dijkstra`.
+
+    Parameters
+    ----------
+    csgraph : array_like, masked array, or sparse array or matrix
+        Weights, shape (N, N). Zeros of dense arrays, infinite and NaN entries are no arcs; stored zeros of sparse ones
+        are arcs of weight zero.
+    directed : bool
+        Whether arcs lead in one direction only; if not, the lesser weight of both directions counts.
+    indices : array_like of int, or int, optional
+        Sources; by default all nodes.
+    return_predecessors : bool
+        Whether to return predecessors.
+    unweighted : bool
+        Whether each arc weighs 1.
+    limit : float
+        Distance beyond which nodes count as unreachable.
+    min_only : bool
+        Whether only the nearest of the sources counts for each node.
+
+    Returns
+    -------
+    dist_matrix : numpy.ndarray
+        Distances, shape ``(*indices.shape, N)``, or (N,) if `min_only`; float64, infinite where no path leads.
+    predecessors : numpy.ndarray
+        Node before each node, int32, of the same shape, -9999 where there is none; if `return_predecessors`.
+    sources : numpy.ndarray
+        Nearest source of each node, int32, shape (N,), -9999 where there is none; if `return_predecessors` and
+        `min_only`.
+
+    Raises
+    ------
+    ValueError
+        As scipy does.
+
+    Examples
+    --------
+    >>> from vkssp.csgraph import dijkstra
+    >>> dijkstra([[0, 1, 2], [0, 0, 0.5], [0, 0, 0]], indices=0, return_predecessors=True)
+    (array([0. , 1. , 1.5]), array([-9999,     0,     1], dtype=int32))
+    """
+    query = _query(csgraph, directed, indices, unweighted, limit)
+    if query is None or (min_only and indices is None):
+        return of_scipy.dijkstra(csgraph, directed, indices, return_predecessors, unweighted, limit, min_only)
+    if min_only:
+        return _nearest(query, return_predecessors)
+    return _all(query, return_predecessors)
+
+
+def shortest_path(
+    csgraph: Any,
+    method: str = "auto",
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    indices: Any = None,
+) -> Any:
+    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.shortest_path`.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, indices
+        See `dijkstra`; weights may be negative.
+    method : str
+        ``"auto"``, ``"FW"``, ``"D"``, ``"BF"`` or ``"J"``: how scipy searches where weights are negative. It makes no
+        difference otherwise, but that ``"FW"`` takes no `indices`.
+    overwrite : bool
+        Whether ``"FW"`` may write the result into a dense matrix; it is scipy's then.
+
+    Returns
+    -------
+    numpy.ndarray or tuple of numpy.ndarray
+        See `dijkstra`.
+
+    Raises
+    ------
+    NegativeCycleError, ValueError
+        As scipy does.
+    """
+    is_known = isinstance(method, str) and method in ("auto", "FW", "D", "BF", "J")
+    is_ours = is_known and not (method == "FW" and (overwrite or indices is not None))
+    query = _query(csgraph, directed, indices, unweighted) if is_ours else None
+    if query is None:
+        options = method, directed, return_predecessors, unweighted, overwrite, indices
+        return of_scipy.shortest_path(csgraph, *options)
+    return _all(query, return_predecessors)
+
+
+def johnson(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> Any:
+    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.johnson`.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted
+        See `dijkstra`; weights may be negative.
+
+    Returns
+    -------
+    numpy.ndarray or tuple of numpy.ndarray
+        See `dijkstra`.
+
+    Raises
+    ------
+    NegativeCycleError, ValueError
+        As scipy does.
+    """
+    query = _query(csgraph, directed, indices, unweighted)
+    if query is None:
+        return of_scipy.johnson(csgraph, directed, indices, return_predecessors, unweighted)
+    return _all(query, return_predecessors)
+
+
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> Any:
+    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.bellman_ford`.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted
+        See `dijkstra`; weights may be negative.
+
+    Returns
+    -------
+    numpy.ndarray or tuple of numpy.ndarray
+        See `dijkstra`.
+
+    Raises
+    ------
+    NegativeCycleError, ValueError
+        As scipy does.
+    """
+    query = _query(csgraph, directed, indices, unweighted)
+    if query is None:
+        return of_scipy.bellman_ford(csgraph, directed, indices, return_predecessors, unweighted)
+    return _all(query, return_predecessors)
+
+
+def _query(csgraph: Any, directed: Any, indices: Any, unweighted: Any, limit: Any = np.inf) -> _Query | None:
+    """Return what is asked, or None if scipy is to answer."""
+    rows, most = _rows(csgraph), number_of(limit)
+    if rows is None or most is None or not most >= 0:
+        return None
+    num_nodes = len(rows.first) - 1
+    nodes = np.arange(num_nodes) if indices is None else np.asarray(indices)
+    if nodes.dtype.kind not in "iu" or not nodes.size or not 0 < num_nodes <= _MOST_NODES:
+        return None
+    if int(nodes.min()) < -num_nodes or int(nodes.max()) >= num_nodes:
+        return None
+    if unweighted:
+        rows = rows._replace(weight=np.ones(len(rows.head), np.uint32))
+    if not directed:
+        rows = _both_ways(rows)
+    sources = nodes.reshape(-1).astype(np.int64)
+    return _Query(rows, sources % num_nodes, (*nodes.shape, num_nodes), float(most))
+
+
+def _rows(csgraph: Any) -> _Rows | None:
+    """Return the rows of a matrix that is given in any way scipy takes; None if it is none that can be searched."""
+    if sparse.issparse(csgraph):
+        matrix = csgraph.tocsr()
+    else:
+        try:
+            if np.ma.isMaskedArray(csgraph):
+                matrix = of_scipy.csgraph_from_masked(csgraph)
+            else:
+                matrix = of_scipy.csgraph_from_dense(csgraph, nan_null=True, infinity_null=True)
+        except (TypeError, ValueError):
+            return None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
+        return None
+    used = int(matrix.indptr[-1])  # the arrays may be longer
+    weight = matrix.data[:used]
+    if weight.dtype not in (np.int32, np.uint32):
+        weight = weight.astype(np.float64, copy=False)
+    # False for NaN, too.
+    if used and not (weight.min() >= 0 and weight.max() < np.inf):
+        return None
+    return _Rows(matrix.indptr, matrix.indices[:used], weight)
+
+
+def _both_ways(rows: _Rows) -> _Rows:
+    """Return rows with each arc in both directions."""
+    num_nodes = len(rows.first) - 1
+    tail = np.repeat(np.arange(num_nodes, dtype=np.uint32), np.diff(rows.first))
+    head = rows.head.astype(np.uint32)
+    first, order = rows_of(np.concatenate([tail, head]), num_nodes)
+    return _Rows(first, np.concatenate([head, tail])[order], np.concatenate([rows.weight, rows.weight])[order])
+
+
+def _solver_of(rows: _Rows) -> Solver:
+    """Return a solver for a matrix: that of the last call, if it is the same, or a new one."""
+    global _kept
+    key, process = rows.digest(), os.getpid()
+    with _lock:
+        kept = _kept
+    if kept is not None and kept.key == key and kept.process == process and not kept.solver.session.closed:
+        return kept.solver
+    solver = Solver(_graph_of(rows))
+    # Another thread may use the one before, which is closed once nothing refers to it.
+    with _lock:
+        _kept = _Kept(key, process, solver)
+    return solver
+
+
+def _graph_of(rows: _Rows) -> Graph:
+    try:
+        return Graph.from_csr(*rows)
+    except GraphError:  # integers beyond the largest weight
+        return Graph.from_csr(rows.first, rows.head, rows.weight.astype(np.float64))
+
+
+def _widened(rows: _Rows, solver: Solver) -> Solver:
+    """Keep and return a solver with distances of 64 bits in place of one."""
+    global _kept
+    wide = Solver(solver.graph, distance_bits=64)
+    with _lock:
+        _kept = _Kept(rows.digest(), os.getpid(), wide)
+    return wide
+
+
+def _is_exact(graph: Graph) -> bool:
+    """Return whether sums of weights are exact in float64: multiples of a power of two that are not too large."""
+    return graph.scale is None or (graph.weight_error == 0 and math.frexp(graph.scale)[0] == 0.5)
+
+
+def _all(query: _Query, with_predecessors: bool) -> Any:
+    """Return distances from each source, and perhaps predecessors."""
+    solver, count = _solver_of(query.rows), len(query.sources)
+    distance = np.empty((count, query.shape[-1]))
+    before = np.empty((count if with_predecessors else 0, query.shape[-1]), np.int32)
+    while True:
+        graph, at = solver.graph, 0
+        try:
+            if _is_exact(graph) and not with_predecessors:
+                for found in solver.distances(query.sources, limit=_limit(query, graph), chunked=True):
+                    _write_distances(found, distance[at : at + len(found)])
+                    at += len(found)
+            else:
+                refiner = _Refiner(query, graph)
+                for trees in solver.trees(query.sources, limit=_limit(query, graph), chunked=True):
+                    here = slice(at, at + len(trees.arc))
+                    roots = [query.sources[row : row + 1] for row in range(here.start, here.stop)]
+                    refiner.refine(trees.arc, roots, distance[here], before[here] if with_predecessors else None)
+                    at = here.stop
+            break
+        except PartGivenError:
+            continue  # the unit is larger now
+        except DistanceOverflowError:
+            if graph.scale is not None:
+                raise
+            solver = _widened(query.rows, solver)
+    found = distance.reshape(query.shape)
+    return (found, before.reshape(query.shape)) if with_predecessors else found
+
+
+def _nearest(query: _Query, with_predecessors: bool) -> Any:
+    """Return the distance from the nearest source, and perhaps predecessors and these sources."""
+    solver, seeds = _solver_of(query.rows), np.unique(query.sources)
+    while True:
+        graph = solver.graph
+        try:
+            tree = solver.trees([(int(node), 0) for node in seeds], limit=_limit(query, graph))
+            break
+        except DistanceOverflowError:
+            if graph.scale is not None:
+                raise
+            solver = _widened(query.rows, solver)
+    distance, before = np.empty((1, graph.num_nodes)), np.empty((1, graph.num_nodes), np.int32)
+    # A source that another one reaches by arcs of weight zero is its own.
+    _Refiner(query, graph).refine(tree.arc[None], [seeds], distance, before)
+    if not with_predecessors:
+        return distance[0]
+    sources = np.empty(graph.num_nodes, np.int32)
+    kernel = kernels("vkssp.cpu.kernels.float_trees").find_roots
+    kernel(distance[0], before[0], np.empty(graph.num_nodes, np.int32), sources)
+    return distance[0], before[0], sources
+
+
+def _limit(query: _Query, graph: Graph) -> Any:
+    """Return the limit of a search that finds all nodes within the limit, perhaps others."""
+    if query.limit == np.inf:
+        return None
+    if graph.scale is None:
+        return None if query.limit >= UNREACHABLE - 1 else int(query.limit)
+    if _is_exact(graph):
+        return query.limit
+    slack = 2 * graph.weight_error * graph.num_nodes + graph.scale
+    return query.limit * (1 + 4 * _EPS * graph.num_nodes) + slack
+
+
+def _write_distances(found: npt.NDArray[Any], distance: Floats) -> None:
+    """Write distances that a solver has found as float64, infinite where no path leads."""
+    distance[:] = found
+    if found.dtype.kind == "u":
+        distance[found == np.iinfo(found.dtype).max] = np.inf
+
+
+class _Refiner:
+    """Maker of exact distances from trees."""
+
+    def __init__(self, query: _Query, graph: Graph) -> None:
+        weight = query.rows.weight.astype(np.float64, copy=False)
+        self._arcs = all_read_only(graph.first_out, graph.head, graph.tail, weight)
+        self._limit, self._kernels = query.limit, kernels("vkssp.cpu.kernels.float_trees")
+
+    def refine(
+        self, arcs: npt.NDArray[np.uint32], roots: list[npt.NDArray[np.int64]], distance: Floats, before: Int32s | None
+    ) -> None:
+        """Write the distances and predecessors of some trees, on all cores."""
+        first_out, head, _, weight = self._arcs
+        step = -(-len(arcs) // num_cores())
+
+        def some(first: int) -> None:
+            num_nodes = arcs.shape[1]
+            room = np.empty(num_nodes, np.int32), np.empty(num_nodes, np.uint8)
+            spare = np.empty(num_nodes, np.int32)
+            for row in range(first, min(first + step, len(arcs))):
+                given = *self._arcs, read_only(arcs[row]), read_only(roots[row]), self._limit
+                found = distance[row], spare if before is None else before[row]
+                self._kernels.refine(*given, *room, *found)
+                if before is not None:
+                    self._kernels.prefer_near(first_out, head, weight, *found)
+
+        run_all([partial(some, first) for first in range(0, len(arcs), step)])
