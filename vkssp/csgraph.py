@@ -14,7 +14,6 @@ The graph and its solver are kept for further calls with the same matrix; `clear
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import threading
@@ -53,33 +52,37 @@ class _Rows(NamedTuple):
     head: npt.NDArray[Any]
     weight: npt.NDArray[Any]
 
-    def digest(self) -> bytes:
-        """Return what tells these rows from others."""
-        made = hashlib.blake2b()
-        for array in self:
-            made.update(f"{array.dtype} {array.shape}".encode())
-            made.update(np.ascontiguousarray(array).view(np.uint8).data)
-        return made.digest()
+    def equals(self, other: _Rows) -> bool:
+        """Return whether other rows are the same, of the same types."""
+        return all(one.dtype == two.dtype and np.array_equal(one, two) for one, two in zip(self, other, strict=True))
 
 
 class _Query(NamedTuple):
-    """Question that a solver can answer: its rows, its sources, and the largest distance that counts."""
+    """Question that a solver can answer: the matrix, its sources, and the largest distance that counts."""
 
     rows: _Rows
+    directed: bool
     sources: npt.NDArray[np.int64]
     shape: tuple[int, ...]
     limit: float
 
 
-class _Kept(NamedTuple):
-    """Solver that is kept for the next call, of the process that has made it."""
+class _Prepared(NamedTuple):
+    """Solver for a matrix, kept for the next call, with a copy of the matrix and the process that has made it."""
 
-    key: bytes
+    rows: _Rows
+    directed: bool
     process: int
     solver: Solver
+    weight: Floats
+
+    def suits(self, query: _Query) -> bool:
+        """Return whether the solver is for the matrix of a question."""
+        is_open = self.process == os.getpid() and not self.solver.session.closed
+        return is_open and self.directed == query.directed and self.rows.equals(query.rows)
 
 
-_kept: _Kept | None = None
+_kept: _Prepared | None = None
 _lock = threading.Lock()
 
 
@@ -263,10 +266,8 @@ def _query(csgraph: Any, directed: Any, indices: Any, unweighted: Any, limit: An
         return None
     if unweighted:
         rows = rows._replace(weight=np.ones(len(rows.head), np.uint32))
-    if not directed:
-        rows = _both_ways(rows)
     sources = nodes.reshape(-1).astype(np.int64)
-    return _Query(rows, sources % num_nodes, (*nodes.shape, num_nodes), float(most))
+    return _Query(rows, bool(directed), sources % num_nodes, (*nodes.shape, num_nodes), float(most))
 
 
 def _rows(csgraph: Any) -> _Rows | None:
@@ -278,15 +279,18 @@ def _rows(csgraph: Any) -> _Rows | None:
             if np.ma.isMaskedArray(csgraph):
                 matrix = of_scipy.csgraph_from_masked(csgraph)
             else:
-                matrix = of_scipy.csgraph_from_dense(csgraph, nan_null=True, infinity_null=True)
+                array = np.asarray(csgraph)
+                if array.dtype.kind not in "biuf":
+                    return None
+                matrix = of_scipy.csgraph_from_dense(array, nan_null=True, infinity_null=True)
         except (TypeError, ValueError):
             return None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
         return None
+    if matrix.dtype not in (np.int32, np.uint32) or not matrix.has_canonical_format:
+        matrix = matrix.astype(np.float64, copy=False)  # which adds up parallel arcs of other types, as scipy does
     used = int(matrix.indptr[-1])  # the arrays may be longer
     weight = matrix.data[:used]
-    if weight.dtype not in (np.int32, np.uint32):
-        weight = weight.astype(np.float64, copy=False)
     # False for NaN, too.
     if used and not (weight.min() >= 0 and weight.max() < np.inf):
         return None
@@ -302,35 +306,36 @@ def _both_ways(rows: _Rows) -> _Rows:
     return _Rows(first, np.concatenate([head, tail])[order], np.concatenate([rows.weight, rows.weight])[order])
 
 
-def _solver_of(rows: _Rows) -> Solver:
-    """Return a solver for a matrix: that of the last call, if it is the same, or a new one."""
+def _prepared(query: _Query) -> _Prepared:
+    """Return a solver for the matrix of a question: that of the last call, if it is the same, or a new one."""
     global _kept
-    key, process = rows.digest(), os.getpid()
     with _lock:
         kept = _kept
-    if kept is not None and kept.key == key and kept.process == process and not kept.solver.session.closed:
-        return kept.solver
-    solver = Solver(_graph_of(rows))
-    # Another thread may use the one before, which is closed once nothing refers to it.
-    with _lock:
-        _kept = _Kept(key, process, solver)
-    return solver
-
-
-def _graph_of(rows: _Rows) -> Graph:
+    if kept is not None and kept.suits(query):
+        return kept
+    rows = query.rows if query.directed else _both_ways(query.rows)
+    weight = rows.weight.astype(np.float64)
     try:
-        return Graph.from_csr(*rows)
+        graph = Graph.from_csr(*rows)
     except GraphError:  # integers beyond the largest weight
-        return Graph.from_csr(rows.first, rows.head, rows.weight.astype(np.float64))
+        graph = Graph.from_csr(rows.first, rows.head, weight)
+    copy = _Rows(*(array.copy() for array in query.rows))
+    return _keep(_Prepared(copy, query.directed, os.getpid(), Solver(graph), weight))
 
 
-def _widened(rows: _Rows, solver: Solver) -> Solver:
-    """Keep and return a solver with distances of 64 bits in place of one."""
+def _keep(prepared: _Prepared) -> _Prepared:
+    """Keep a solver; another thread may use the one before, which is closed once nothing refers to it."""
     global _kept
-    wide = Solver(solver.graph, distance_bits=64)
     with _lock:
-        _kept = _Kept(rows.digest(), os.getpid(), wide)
-    return wide
+        _kept = prepared
+    return prepared
+
+
+def _widened(prepared: _Prepared, error: DistanceOverflowError) -> _Prepared:
+    """Keep and return a solver with distances of 64 bits in place of one whose distances do not fit."""
+    if prepared.solver.graph.scale is not None:
+        raise error
+    return _keep(prepared._replace(solver=Solver(prepared.solver.graph, distance_bits=64)))
 
 
 def _is_exact(graph: Graph) -> bool:
@@ -340,18 +345,19 @@ def _is_exact(graph: Graph) -> bool:
 
 def _all(query: _Query, with_predecessors: bool) -> Any:
     """Return distances from each source, and perhaps predecessors."""
-    solver, count = _solver_of(query.rows), len(query.sources)
+    prepared, count = _prepared(query), len(query.sources)
     distance = np.empty((count, query.shape[-1]))
     before = np.empty((count if with_predecessors else 0, query.shape[-1]), np.int32)
     while True:
-        graph, at = solver.graph, 0
+        solver, at = prepared.solver, 0
+        graph = solver.graph
         try:
             if _is_exact(graph) and not with_predecessors:
                 for found in solver.distances(query.sources, limit=_limit(query, graph), chunked=True):
                     _write_distances(found, distance[at : at + len(found)])
                     at += len(found)
             else:
-                refiner = _Refiner(query, graph)
+                refiner = _Refiner(prepared, query.limit)
                 for trees in solver.trees(query.sources, limit=_limit(query, graph), chunked=True):
                     here = slice(at, at + len(trees.arc))
                     roots = [query.sources[row : row + 1] for row in range(here.start, here.stop)]
@@ -360,29 +366,25 @@ def _all(query: _Query, with_predecessors: bool) -> Any:
             break
         except PartGivenError:
             continue  # the unit is larger now
-        except DistanceOverflowError:
-            if graph.scale is not None:
-                raise
-            solver = _widened(query.rows, solver)
+        except DistanceOverflowError as error:
+            prepared = _widened(prepared, error)
     found = distance.reshape(query.shape)
     return (found, before.reshape(query.shape)) if with_predecessors else found
 
 
 def _nearest(query: _Query, with_predecessors: bool) -> Any:
     """Return the distance from the nearest source, and perhaps predecessors and these sources."""
-    solver, seeds = _solver_of(query.rows), np.unique(query.sources)
+    prepared, seeds = _prepared(query), np.unique(query.sources)
     while True:
-        graph = solver.graph
+        graph = prepared.solver.graph
         try:
-            tree = solver.trees([(int(node), 0) for node in seeds], limit=_limit(query, graph))
+            tree = prepared.solver.trees([(int(node), 0) for node in seeds], limit=_limit(query, graph))
             break
-        except DistanceOverflowError:
-            if graph.scale is not None:
-                raise
-            solver = _widened(query.rows, solver)
+        except DistanceOverflowError as error:
+            prepared = _widened(prepared, error)
     distance, before = np.empty((1, graph.num_nodes)), np.empty((1, graph.num_nodes), np.int32)
     # A source that another one reaches by arcs of weight zero is its own.
-    _Refiner(query, graph).refine(tree.arc[None], [seeds], distance, before)
+    _Refiner(prepared, query.limit).refine(tree.arc[None], [seeds], distance, before)
     if not with_predecessors:
         return distance[0]
     sources = np.empty(graph.num_nodes, np.int32)
@@ -413,10 +415,10 @@ def _write_distances(found: npt.NDArray[Any], distance: Floats) -> None:
 class _Refiner:
     """Maker of exact distances from trees."""
 
-    def __init__(self, query: _Query, graph: Graph) -> None:
-        weight = query.rows.weight.astype(np.float64, copy=False)
-        self._arcs = all_read_only(graph.first_out, graph.head, graph.tail, weight)
-        self._limit, self._kernels = query.limit, kernels("vkssp.cpu.kernels.float_trees")
+    def __init__(self, prepared: _Prepared, limit: float) -> None:
+        graph = prepared.solver.graph
+        self._arcs = all_read_only(graph.first_out, graph.head, graph.tail, prepared.weight)
+        self._limit, self._kernels = limit, kernels("vkssp.cpu.kernels.float_trees")
 
     def refine(
         self, arcs: npt.NDArray[np.uint32], roots: list[npt.NDArray[np.int64]], distance: Floats, before: Int32s | None
