@@ -35,11 +35,14 @@ from vkssp.graph.csr import rows_of
 from vkssp.jit import kernels
 from vkssp.solver.rescaling import PartGivenError
 from vkssp.solver.solver import Solver
+from vkssp.solver.trees import Trees
 
 __all__ = ["NegativeCycleError", "bellman_ford", "clear_cache", "dijkstra", "johnson", "shortest_path"]
 
 _MOST_NODES = 2**31 - 1
 _EPS = float(np.finfo(np.float64).eps)
+#: What predecessors and sources are where there are none.
+NO_NODE = -9999
 
 Floats = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
@@ -357,11 +360,11 @@ def _all(query: _Query, with_predecessors: bool) -> Any:
                     _write_distances(found, distance[at : at + len(found)])
                     at += len(found)
             else:
-                refiner = _Refiner(prepared, query.limit)
+                finisher = _Finisher(prepared, query.limit)
                 for trees in solver.trees(query.sources, limit=_limit(query, graph), chunked=True):
                     here = slice(at, at + len(trees.arc))
                     roots = [query.sources[row : row + 1] for row in range(here.start, here.stop)]
-                    refiner.refine(trees.arc, roots, distance[here], before[here] if with_predecessors else None)
+                    finisher.finish(trees, roots, distance[here], before[here] if with_predecessors else None)
                     at = here.stop
             break
         except PartGivenError:
@@ -383,8 +386,8 @@ def _nearest(query: _Query, with_predecessors: bool) -> Any:
         except DistanceOverflowError as error:
             prepared = _widened(prepared, error)
     distance, before = np.empty((1, graph.num_nodes)), np.empty((1, graph.num_nodes), np.int32)
-    # A source that another one reaches by arcs of weight zero is its own.
-    _Refiner(prepared, query.limit).refine(tree.arc[None], [seeds], distance, before)
+    row = Trees(tree.distance[None], tree.arc[None], graph)
+    _Finisher(prepared, query.limit).finish(row, [seeds], distance, before)
     if not with_predecessors:
         return distance[0]
     sources = np.empty(graph.num_nodes, np.int32)
@@ -412,30 +415,38 @@ def _write_distances(found: npt.NDArray[Any], distance: Floats) -> None:
         distance[found == np.iinfo(found.dtype).max] = np.inf
 
 
-class _Refiner:
-    """Maker of exact distances from trees."""
+class _Finisher:
+    """Maker of exact distances, and of scipy's predecessors, from trees."""
 
     def __init__(self, prepared: _Prepared, limit: float) -> None:
         graph = prepared.solver.graph
         self._arcs = all_read_only(graph.first_out, graph.head, graph.tail, prepared.weight)
-        self._limit, self._kernels = limit, kernels("vkssp.cpu.kernels.float_trees")
+        self._is_exact, self._limit = _is_exact(graph), limit
+        self._kernels = kernels("vkssp.cpu.kernels.float_trees")
 
-    def refine(
-        self, arcs: npt.NDArray[np.uint32], roots: list[npt.NDArray[np.int64]], distance: Floats, before: Int32s | None
-    ) -> None:
-        """Write the distances and predecessors of some trees, on all cores."""
+    def finish(self, trees: Trees, roots: list[npt.NDArray[np.int64]], distance: Floats, before: Int32s | None) -> None:
+        """Write the distances and predecessors of some trees, given their sources, on all cores."""
         first_out, head, _, weight = self._arcs
-        step = -(-len(arcs) // num_cores())
+        step = -(-len(distance) // num_cores())
 
         def some(first: int) -> None:
-            num_nodes = arcs.shape[1]
+            num_nodes = distance.shape[1]
             room = np.empty(num_nodes, np.int32), np.empty(num_nodes, np.uint8)
             spare = np.empty(num_nodes, np.int32)
-            for row in range(first, min(first + step, len(arcs))):
-                given = *self._arcs, read_only(arcs[row]), read_only(roots[row]), self._limit
+            for row in range(first, min(first + step, len(distance))):
                 found = distance[row], spare if before is None else before[row]
-                self._kernels.refine(*given, *room, *found)
+                if self._is_exact:
+                    _write_distances(trees.distance[row], found[0])
+                    found[1][:] = trees.predecessor[row].view(np.int32)
+                    found[1][found[1] == -1] = NO_NODE  # where it is 2**32 - 1
+                    # A source that another one reaches by arcs of weight zero is its own.
+                    found[1][roots[row]] = NO_NODE
+                else:
+                    given = *self._arcs, read_only(trees.arc[row]), read_only(roots[row]), self._limit
+                    self._kernels.refine(*given, *room, *found)
                 if before is not None:
                     self._kernels.prefer_near(first_out, head, weight, *found)
 
-        run_all([partial(some, first) for first in range(0, len(arcs), step)])
+        if self._is_exact:
+            _ = trees.predecessor  # computed once, not by each thread
+        run_all([partial(some, first) for first in range(0, len(distance), step)])
