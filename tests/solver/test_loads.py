@@ -329,7 +329,6 @@ def test_demand_in_parts_from_files(tmp_path: Path) -> None:
     (tmp_path / "e.parquet").write_bytes(b"PAR1 and nothing else")
     for name, text in (
         ("c.csv", "no value in row 1 of column 'demand'"),
-        ("d.csv", "'target' is of type string"),
         ("e.parquet", "cannot read"),
         ("a.parquet", "no column 'source'"),
         ("none.parquet", "does not exist"),
@@ -337,6 +336,8 @@ def test_demand_in_parts_from_files(tmp_path: Path) -> None:
     ):
         with pytest.raises(FormatError, match=text):
             list(read_demand(tmp_path / name))
+    with Solver(GRAPH, "dijkstra", "cpu") as solver, pytest.raises(QueryError, match="give node ids, integers"):
+        solver.flows_of(read_demand(tmp_path / "d.csv"))  # texts are names, which this graph has not
     with pytest.raises(QueryError, match="three names"):
         read_demand("a.parquet", columns="source")
     # Fractions, and a comment, after more rows than the types of columns are guessed from.

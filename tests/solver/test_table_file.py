@@ -268,8 +268,6 @@ def test_arrays_of_ends_of_other_programs(tmp_path: Path) -> None:
         ("a.csv", "lat;lon\n1;2\n", "no columns lat,lon or node .*; the line is separated by semicolons; use commas"),
         ("a.csv", "lat,lon\n1,2\n3\n", "line 3: '3' has not a latitude and a longitude"),
         ("a.csv", "lat,lon\n1,nan\n", "line 2"),
-        ("a.csv", "node\n1.5\n", "line 2: '1.5' has not a node id"),
-        ("a.txt", "1\ntwo\n", "line 2: 'two' has not a node id"),
         ("a.txt", "99999999999999999999999\n", "cannot|can be read"),
         ("a.npy", "no array", "is no NumPy array"),
         ("a.json", "{", "is no GeoJSON file"),
@@ -285,6 +283,16 @@ def test_what_names_no_ends(tmp_path: Path, name: str, content: str, message: st
         read_ends(path)
     with pytest.raises(FormatError, match="does not exist; check the path"):
         read_ends(tmp_path / "missing.csv")
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.csv", "node\n1.5\n"), ("a.txt", "1\ntwo\n")])
+def test_texts_are_names_of_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str) -> None:
+    path, text = tmp_path / name, content.split()[-1]
+    path.write_text(content)
+    nodes = read_ends(path).nodes
+    assert nodes is not None and nodes.tolist()[-1] == text
+    assert main(["table", "road:8", "--sources", str(path), "--output", str(tmp_path / "t.npy")]) == 2
+    assert f"{path}, line 2: '{text}' has not a node id" in capsys.readouterr().err
 
 
 def test_the_command(andorra_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -166,7 +166,7 @@ def commands_for(graph: Graph, path: Path, folder: Path, rng: random.Random) -> 
     """
     solver = ["--algorithm", rng.choice(("dijkstra", "dijkstra", "delta_step_buckets", "auto"))]
     nodes, arcs, traffic = (folder / name for name in ("nodes.csv", "arcs.csv", "traffic.csv"))
-    some = rng.choices(range(graph.num_nodes), k=4)
+    some = rng.choices(range(graph.num_nodes) if graph.names is None else graph.names.tolist(), k=4)
     nodes.write_text("node\n" + "".join(f"{node}\n" for node in some))
     arcs.write_text("arc,weight\n0,99999\n")
     commands = [
