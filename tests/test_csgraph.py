@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_random_matrices(seed: int, kind: str, directed: bool, data: st.DataObje
     found = csgraph.dijkstra(matrix, directed, indices)
     assert found.dtype == np.float64 and np.array_equal(found, expected)
     finite = expected[np.isfinite(expected)]
-    limit = float(data.draw(st.sampled_from([0.0, 0.25, *finite.tolist(), float(np.median(finite))])))
+    limit = float(data.draw(st.sampled_from([0.0, 0.25, *finite, *np.nextafter(finite, 0), np.median(finite)])))
     limited, before = csgraph.dijkstra(matrix, directed, indices, True, limit=limit)
     assert np.array_equal(limited, of_scipy.dijkstra(matrix, directed, indices, limit=limit))
     assert before.dtype == np.int32 and before.shape == limited.shape
@@ -155,15 +156,33 @@ def test_other_input_and_errors_are_as_in_scipy() -> None:
     assert np.array_equal(overwritten, found) and found[0, 2] == 5.0
 
 
-def test_a_matrix_that_changes_and_the_cache() -> None:
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Solver]]:
+    """Solvers that the functions make."""
+    solvers: list[Solver] = []
+
+    def make(*given: Any, **named: Any) -> Solver:
+        solvers.append(Solver(*given, **named))
+        return solvers[-1]
+
+    csgraph.clear_cache()
+    monkeypatch.setattr(csgraph, "Solver", make)
+    yield solvers
+    csgraph.clear_cache()
+
+
+def test_a_matrix_that_changes_and_the_cache(made: list[Solver]) -> None:
     matrix = sparse.csr_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3))
     assert csgraph.dijkstra(matrix, indices=0).tolist() == [0, 1, 3]
-    kept = csgraph._kept
     assert csgraph.dijkstra(matrix.copy(), indices=1).tolist() == [np.inf, 0, 2]
-    assert csgraph._kept is kept
+    assert len(made) == 1
+    assert csgraph.dijkstra(matrix, False, 2).tolist() == [3, 2, 0]
     matrix.data[1] = 7.25
+    assert csgraph.dijkstra(matrix, False, 2).tolist() == [8.25, 7.25, 0]
     assert csgraph.dijkstra(matrix, indices=0).tolist() == [0, 1, 8.25]
+    assert len(made) == 4
     csgraph.clear_cache()
+    assert made[-1].session.closed
     assert csgraph.dijkstra(matrix, indices=0).tolist() == [0, 1, 8.25]
     matrices = [matrix_of(seed, "random") for seed in range(8)]
     wrong: list[int] = []
@@ -198,19 +217,17 @@ def test_weights_that_are_rounded_much(monkeypatch: pytest.MonkeyPatch) -> None:
     csgraph.clear_cache()
 
 
-def test_a_vulkan_device(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
+def test_a_vulkan_device(monkeypatch: pytest.MonkeyPatch, device: Device, made: list[Solver]) -> None:
     monkeypatch.setenv("VKSSP_DEVICE", str(device.info.index))
     for kind in ("random", "whole", "int64"):
-        csgraph.clear_cache()
         matrix = matrix_of(7, kind)
         for asked in ({}, {"return_predecessors": True}, {"indices": [1, 2], "min_only": True}):
             found, expected = (of.dijkstra(matrix, **asked) for of in (csgraph, of_scipy))
             assert np.array_equal(*((one[0] if "return_predecessors" in asked else one) for one in (found, expected)))
-        assert csgraph._kept is not None and csgraph._kept.solver.device.info.name == device.info.name
-    csgraph.clear_cache()
+        assert made[-1].device.info.name == device.info.name
 
 
 def test_the_tests_of_scipy() -> None:
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "test_scipy")], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "test_scipy.py")], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:]
     assert "calls of vkssp.csgraph" in done.stdout

@@ -17,8 +17,9 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,7 @@ NO_NODE = -9999
 
 Floats = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
+_Answer = TypeVar("_Answer")
 
 
 class _Rows(NamedTuple):
@@ -78,6 +80,12 @@ class _Prepared(NamedTuple):
     process: int
     solver: Solver
     weight: Floats
+    exact_scale: float | None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether distances are exact in float64, since all weights are multiples of a power of two."""
+        return self.solver.graph.scale in (None, self.exact_scale)
 
     def suits(self, query: _Query) -> bool:
         """Return whether the solver is for the matrix of a question."""
@@ -322,8 +330,11 @@ def _prepared(query: _Query) -> _Prepared:
         graph = Graph.from_csr(*rows)
     except GraphError:  # integers beyond the largest weight
         graph = Graph.from_csr(rows.first, rows.head, weight)
+    scale, exact_scale = graph.scale, None
+    if scale is not None and math.frexp(scale)[0] == 0.5 and np.array_equal(graph.weight * scale, weight):
+        exact_scale = scale
     copy = _Rows(*(array.copy() for array in query.rows))
-    return _keep(_Prepared(copy, query.directed, os.getpid(), Solver(graph), weight))
+    return _keep(_Prepared(copy, query.directed, os.getpid(), Solver(graph), weight, exact_scale))
 
 
 def _keep(prepared: _Prepared) -> _Prepared:
@@ -341,78 +352,85 @@ def _widened(prepared: _Prepared, error: DistanceOverflowError) -> _Prepared:
     return _keep(prepared._replace(solver=Solver(prepared.solver.graph, distance_bits=64)))
 
 
-def _is_exact(graph: Graph) -> bool:
-    """Return whether sums of weights are exact in float64: multiples of a power of two that are not too large."""
-    return graph.scale is None or (graph.weight_error == 0 and math.frexp(graph.scale)[0] == 0.5)
+def _answered(prepared: _Prepared, ask: Callable[[_Prepared], _Answer]) -> _Answer:
+    """Return what a function makes of a solver, made again where its distances do not fit or its unit has changed."""
+    while True:
+        graph = prepared.solver.graph
+        try:
+            answer = ask(prepared)
+            if prepared.solver.graph is graph:
+                return answer
+        except PartGivenError:
+            pass  # the unit is larger now
+        except DistanceOverflowError as error:
+            prepared = _widened(prepared, error)
 
 
 def _all(query: _Query, with_predecessors: bool) -> Any:
     """Return distances from each source, and perhaps predecessors."""
-    prepared, count = _prepared(query), len(query.sources)
+    count, sources = len(query.sources), query.sources
     distance = np.empty((count, query.shape[-1]))
     before = np.empty((count if with_predecessors else 0, query.shape[-1]), np.int32)
-    while True:
-        solver, at = prepared.solver, 0
-        graph = solver.graph
-        try:
-            if _is_exact(graph) and not with_predecessors:
-                for found in solver.distances(query.sources, limit=_limit(query, graph), chunked=True):
-                    _write_distances(found, distance[at : at + len(found)])
-                    at += len(found)
-            else:
-                finisher = _Finisher(prepared, query.limit)
-                for trees in solver.trees(query.sources, limit=_limit(query, graph), chunked=True):
-                    here = slice(at, at + len(trees.arc))
-                    roots = [query.sources[row : row + 1] for row in range(here.start, here.stop)]
-                    finisher.finish(trees, roots, distance[here], before[here] if with_predecessors else None)
-                    at = here.stop
-            break
-        except PartGivenError:
-            continue  # the unit is larger now
-        except DistanceOverflowError as error:
-            prepared = _widened(prepared, error)
+
+    def write(prepared: _Prepared) -> None:
+        at, solver, limit = 0, prepared.solver, _limit(query, prepared)
+        if prepared.is_exact and not with_predecessors:
+            for found in solver.distances(sources, limit=limit, chunked=True):
+                _write_distances(found, distance[at : at + len(found)], query.limit)
+                at += len(found)
+            return
+        finisher = _Finisher(prepared, query.limit)
+        for trees in solver.trees(sources, limit=limit, chunked=True):
+            here = slice(at, at + len(trees.arc))
+            roots = [sources[row : row + 1] for row in range(here.start, here.stop)]
+            finisher.finish(trees, roots, distance[here], before[here] if with_predecessors else None)
+            at = here.stop
+
+    _answered(_prepared(query), write)
     found = distance.reshape(query.shape)
     return (found, before.reshape(query.shape)) if with_predecessors else found
 
 
 def _nearest(query: _Query, with_predecessors: bool) -> Any:
     """Return the distance from the nearest source, and perhaps predecessors and these sources."""
-    prepared, seeds = _prepared(query), np.unique(query.sources)
-    while True:
-        graph = prepared.solver.graph
-        try:
-            tree = prepared.solver.trees([(int(node), 0) for node in seeds], limit=_limit(query, graph))
-            break
-        except DistanceOverflowError as error:
-            prepared = _widened(prepared, error)
-    distance, before = np.empty((1, graph.num_nodes)), np.empty((1, graph.num_nodes), np.int32)
-    row = Trees(tree.distance[None], tree.arc[None], graph)
-    _Finisher(prepared, query.limit).finish(row, [seeds], distance, before)
+    seeds, num_nodes = np.unique(query.sources), query.shape[-1]
+    distance, before = np.empty((1, num_nodes)), np.empty((1, num_nodes), np.int32)
+
+    def write(prepared: _Prepared) -> None:
+        solver = prepared.solver
+        tree = solver.trees([(int(node), 0) for node in seeds], limit=_limit(query, prepared))
+        row = Trees(tree.distance[None], tree.arc[None], solver.graph)
+        _Finisher(prepared, query.limit).finish(row, [seeds], distance, before)
+
+    _answered(_prepared(query), write)
     if not with_predecessors:
         return distance[0]
-    sources = np.empty(graph.num_nodes, np.int32)
+    sources = np.empty(num_nodes, np.int32)
     kernel = kernels("vkssp.cpu.kernels.float_trees").find_roots
-    kernel(distance[0], before[0], np.empty(graph.num_nodes, np.int32), sources)
+    kernel(distance[0], before[0], np.empty(num_nodes, np.int32), sources)
     return distance[0], before[0], sources
 
 
-def _limit(query: _Query, graph: Graph) -> Any:
+def _limit(query: _Query, prepared: _Prepared) -> Any:
     """Return the limit of a search that finds all nodes within the limit, perhaps others."""
+    graph = prepared.solver.graph
     if query.limit == np.inf:
         return None
     if graph.scale is None:
         return None if query.limit >= UNREACHABLE - 1 else int(query.limit)
-    if _is_exact(graph):
+    if prepared.is_exact:
         return query.limit
     slack = 2 * graph.weight_error * graph.num_nodes + graph.scale
     return query.limit * (1 + 4 * _EPS * graph.num_nodes) + slack
 
 
-def _write_distances(found: npt.NDArray[Any], distance: Floats) -> None:
-    """Write distances that a solver has found as float64, infinite where no path leads."""
+def _write_distances(found: npt.NDArray[Any], distance: Floats, limit: float) -> None:
+    """Write distances that a solver has found as float64, infinite beyond a limit and where no path leads."""
     distance[:] = found
     if found.dtype.kind == "u":
         distance[found == np.iinfo(found.dtype).max] = np.inf
+    if limit < np.inf:
+        distance[distance > limit] = np.inf  # a search takes a limit for a multiple of the unit that is close to it
 
 
 class _Finisher:
@@ -421,7 +439,7 @@ class _Finisher:
     def __init__(self, prepared: _Prepared, limit: float) -> None:
         graph = prepared.solver.graph
         self._arcs = all_read_only(graph.first_out, graph.head, graph.tail, prepared.weight)
-        self._is_exact, self._limit = _is_exact(graph), limit
+        self._is_exact, self._limit = prepared.is_exact, limit
         self._kernels = kernels("vkssp.cpu.kernels.float_trees")
 
     def finish(self, trees: Trees, roots: list[npt.NDArray[np.int64]], distance: Floats, before: Int32s | None) -> None:
@@ -436,10 +454,10 @@ class _Finisher:
             for row in range(first, min(first + step, len(distance))):
                 found = distance[row], spare if before is None else before[row]
                 if self._is_exact:
-                    _write_distances(trees.distance[row], found[0])
+                    _write_distances(trees.distance[row], found[0], self._limit)
                     found[1][:] = trees.predecessor[row].view(np.int32)
-                    found[1][found[1] == -1] = NO_NODE  # where it is 2**32 - 1
-                    # A source that another one reaches by arcs of weight zero is its own.
+                    found[1][found[0] == np.inf] = NO_NODE
+                    # Also a source that another one reaches by arcs of weight zero.
                     found[1][roots[row]] = NO_NODE
                 else:
                     given = *self._arcs, read_only(trees.arc[row]), read_only(roots[row]), self._limit

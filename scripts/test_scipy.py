@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scipy's own tests of shortest paths, with the functions of vkssp.csgraph in place of scipy's.
 
-  scripts/test_scipy [options of pytest]      for example  -k dijkstra -v
+  scripts/test_scipy.py [options of pytest]      for example  -k dijkstra -v
 
 All tests of the module run, those of functions that vkssp.csgraph does not have (yen, construct_dist_matrix) with
 scipy's.
@@ -26,6 +26,7 @@ class Patched:
         self.calls = 0
 
     def pytest_collection_finish(self) -> None:
+        """Replace the functions, before the first test."""
         for name in ("shortest_path", "dijkstra", "johnson", "bellman_ford"):
             setattr(test_shortest_path, name, self._counted(getattr(csgraph, name)))
 
