@@ -1,4 +1,4 @@
-"""Shortest paths with the functions of `scipy.sparse.csgraph`, computed on a GPU or on all cores.
+"""Shortest paths with the functions of scipy.sparse.csgraph, computed on a GPU or on all cores.
 
 `dijkstra`, `shortest_path`, `johnson` and `bellman_ford` take the arguments of scipy's functions and return the same
 distances, bit for bit. Predecessors may differ where several nodes before a node are equally near. Whatever needs no
@@ -115,7 +115,7 @@ def dijkstra(
     limit: float = np.inf,
     min_only: bool = False,
 ) -> Any:
-    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.dijkstra`.
+    """Return shortest distances, and perhaps predecessors; see scipy.sparse.csgraph.dijkstra.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def shortest_path(
     overwrite: bool = False,
     indices: Any = None,
 ) -> Any:
-    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.shortest_path`.
+    """Return shortest distances, and perhaps predecessors; see scipy.sparse.csgraph.shortest_path.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def johnson(
     return_predecessors: bool = False,
     unweighted: bool = False,
 ) -> Any:
-    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.johnson`.
+    """Return shortest distances, and perhaps predecessors; see scipy.sparse.csgraph.johnson.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def bellman_ford(
     return_predecessors: bool = False,
     unweighted: bool = False,
 ) -> Any:
-    """Return shortest distances, and perhaps predecessors; see `scipy.sparse.csgraph.bellman_ford`.
+    """Return shortest distances, and perhaps predecessors; see scipy.sparse.csgraph.bellman_ford.
 
     Parameters
     ----------
