@@ -40,7 +40,8 @@ def from_osmnx(
     Parameters
     ----------
     network : networkx.MultiDiGraph
-        The network, projected or not; a MultiGraph has both directions of each edge.
+        The network, projected or not; a MultiGraph has both directions of each edge. They need
+        the extra ``osmnx`` or the extra ``networkx``.
     weight : str, optional
         Attribute of the edges to minimize. By default ``"travel_time"`` if all edges have it, or else length by
         ``"speed_kph"``, in seconds, if all edges have that, or else ``"length"`` in metres.
