@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -157,13 +158,14 @@ def test_other_input_and_errors_are_as_in_scipy() -> None:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Solver]]:
-    """Solvers that the functions make."""
-    solvers: list[Solver] = []
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Solver]]]:
+    """Solvers that the functions make, not kept alive: a driver opens a device only some dozen times at once."""
+    solvers: list[weakref.ref[Solver]] = []
 
     def make(*given: Any, **named: Any) -> Solver:
-        solvers.append(Solver(*given, **named))
-        return solvers[-1]
+        solver = Solver(*given, **named)
+        solvers.append(weakref.ref(solver))
+        return solver
 
     csgraph.clear_cache()
     monkeypatch.setattr(csgraph, "Solver", make)
@@ -171,7 +173,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Solver]]:
     csgraph.clear_cache()
 
 
-def test_a_matrix_that_changes_and_the_cache(made: list[Solver]) -> None:
+def test_a_matrix_that_changes_and_the_cache(made: list[weakref.ref[Solver]]) -> None:
     matrix = sparse.csr_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3))
     assert csgraph.dijkstra(matrix, indices=0).tolist() == [0, 1, 3]
     assert csgraph.dijkstra(matrix.copy(), indices=1).tolist() == [np.inf, 0, 2]
@@ -181,8 +183,9 @@ def test_a_matrix_that_changes_and_the_cache(made: list[Solver]) -> None:
     assert csgraph.dijkstra(matrix, False, 2).tolist() == [8.25, 7.25, 0]
     assert csgraph.dijkstra(matrix, indices=0).tolist() == [0, 1, 8.25]
     assert len(made) == 4
+    last = made[-1]()
     csgraph.clear_cache()
-    assert made[-1].session.closed
+    assert last is not None and last.session.closed
     assert csgraph.dijkstra(matrix, indices=0).tolist() == [0, 1, 8.25]
     matrices = [matrix_of(seed, "random") for seed in range(8)]
     wrong: list[int] = []
@@ -217,14 +220,15 @@ def test_weights_that_are_rounded_much(monkeypatch: pytest.MonkeyPatch) -> None:
     csgraph.clear_cache()
 
 
-def test_a_vulkan_device(monkeypatch: pytest.MonkeyPatch, device: Device, made: list[Solver]) -> None:
+def test_a_vulkan_device(monkeypatch: pytest.MonkeyPatch, device: Device, made: list[weakref.ref[Solver]]) -> None:
     monkeypatch.setenv("VKSSP_DEVICE", str(device.info.index))
     for kind in ("random", "whole", "int64"):
         matrix = matrix_of(7, kind)
         for asked in ({}, {"return_predecessors": True}, {"indices": [1, 2], "min_only": True}):
             found, expected = (of.dijkstra(matrix, **asked) for of in (csgraph, of_scipy))
             assert np.array_equal(*((one[0] if "return_predecessors" in asked else one) for one in (found, expected)))
-        assert made[-1].device.info.name == device.info.name
+        last = made[-1]()
+        assert last is not None and last.device.info.name == device.info.name
 
 
 def test_the_tests_of_scipy() -> None:
