@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,17 @@ def test_progress_bars_are_one_line() -> None:
         bar.update()
     text = stream.getvalue()
     assert r"Reading Main\x1b[2J St\nfrom" in text and not OBEYED & set(text) and "\n" not in text
+
+
+@pytest.mark.parametrize(("config", "shows"), [({"IPKernelApp": {}}, True), ({}, False)])
+def test_progress_bars_show_in_notebooks_though_standard_error_is_no_terminal(
+    config: dict[str, object], shows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ipython = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(config=config))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress_bar(shown=None, total=2, delay=0.0) as bar:
+        assert bar.disable is not shows
 
 
 def test_nothing_else_prints() -> None:

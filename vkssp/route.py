@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from vkssp.checks import choice, real_numbers
 from vkssp.errors import QueryError
+from vkssp.features.drawing import drawing
 from vkssp.features.features import Features
 from vkssp.features.geojson import number
+from vkssp.features.quantities import format_distance, format_duration
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import dots, line
 from vkssp.graph import Graph
@@ -181,6 +183,15 @@ class Leg(_Deferred, Shaped):
     steps: tuple[Step, ...] = field(default_factory=tuple)
     osm_nodes: npt.NDArray[np.int64] | None = field(default_factory=lambda: None)
 
+    def __repr__(self) -> str:
+        """Return length, duration and streets in one line."""
+        return _short(self)
+
+    def _repr_html_(self) -> str | None:
+        """Return a drawing for notebooks."""
+        ends = Features({"role": ["from", "to"]}, [self.origin.geometry, self.destination.geometry])
+        return drawing([Features.of(self), ends], repr(self))
+
     @property
     def geometry(self) -> Any:
         """The line of the leg, as a shapely LineString, or MultiLineString if it crosses the 180th meridian."""
@@ -246,6 +257,14 @@ class Route(_Deferred, Shaped):
     parts: npt.NDArray[np.float64] | None = None
     legs: tuple[Leg, ...] = ()
     osm_nodes: npt.NDArray[np.int64] | None = field(default_factory=lambda: None)
+
+    def __repr__(self) -> str:
+        """Return length, duration and streets in one line."""
+        return _short(self)
+
+    def _repr_html_(self) -> str | None:
+        """Return a drawing for notebooks; None for a graph without coordinates, for the short text."""
+        return None if self.points is None else drawing([self.features(), self.features("places")], repr(self))
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -348,6 +367,16 @@ class Route(_Deferred, Shaped):
             raise QueryError(f"values has shape {array.shape}; give one number for each arc of the graph")
         along = array[self.arcs]
         return float((along if self.parts is None else along * self.parts).sum())
+
+
+def _short(part: Route | Leg) -> str:
+    """Return the short text of a route or a leg."""
+    told = [] if part.distance_m is None else [format_distance(part.distance_m)]
+    told += [f"weight {part.weight:,}" if part.duration_s is None else format_duration(part.duration_s)]
+    told += [f"{len(part.nodes):,} nodes"]
+    places = (("from", part.origin), ("to", part.destination))
+    told += [f"{word} {place.name!r}" for word, place in places if place is not None and place.name]
+    return f"{type(part).__name__}({', '.join(told)})"
 
 
 def _figures(part: Route | Leg) -> dict[str, Any]:

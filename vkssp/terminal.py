@@ -148,20 +148,41 @@ def progress_bar(items: Iterable[Any] | None = None, title: object = "", *, show
     title : object
         The text before the bar.
     shown : bool or None
-        Whether the bar is shown; None shows it if standard error is a terminal.
+        Whether the bar is shown; None shows it if standard error is a terminal, and in notebooks.
     **settings : object
         Further arguments of `tqdm.tqdm`, such as ``total`` and ``unit``.
 
     Returns
     -------
     tqdm.tqdm
-        The bar, a context manager; it disappears when it is closed.
+        The bar, a context manager; it disappears when it is closed. In a notebook it is a widget, or a line of text if
+        the package ipywidgets is not installed.
     """
-    from tqdm import tqdm
-
-    disable = True if sys.stderr is None else None if shown is None else not shown
-    return tqdm(
+    notebook = is_notebook()
+    if shown is None:
+        shown = notebook or is_terminal(sys.stderr)
+    return _bar_type(notebook)(
         items,
         printable(title) or None,
-        **{"delay": 1.0, "leave": False, "disable": disable, "dynamic_ncols": True, **settings},
+        **{"delay": 1.0, "leave": False, "disable": not shown or sys.stderr is None, "dynamic_ncols": True, **settings},
     )
+
+
+def is_notebook() -> bool:
+    """Return whether a notebook shows the output: its standard error is no terminal, but a person reads it."""
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if get_ipython is None else get_ipython()
+    return "IPKernelApp" in getattr(shell, "config", ())
+
+
+def _bar_type(notebook: bool) -> Any:
+    """Return tqdm's class of bars; that of notebooks takes longer to import."""
+    if notebook:
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tqdm.auto warns where ipywidgets is missing, and takes text then
+            from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+    return tqdm

@@ -19,10 +19,10 @@ from tests.support.pages import EVIL, METRES, Page, a_route, decode, decode_poin
 from tests.support.paths import SHARED
 from vkssp import Router
 from vkssp.errors import FormatError, QueryError
+from vkssp.features.quantities import format_distance, format_duration
 from vkssp.graph import Graph
 from vkssp.route import Leg, Place, Step
 from vkssp.routing import network as maps
-from vkssp.routing.formatting import format_distance, format_duration
 from vkssp.routing.isochrone import Isochrone
 from vkssp.routing.map import isochrone_page, page, write_isochrone_map, write_map
 from vkssp.routing.network import encode, encode_points, network_of

@@ -17,9 +17,10 @@ import shapely
 
 from tests.support.pages import EVIL, Page, decode, decode_points, grid, lines_of
 from vkssp.errors import FormatError, QueryError
+from vkssp.features.classes import MOST_CLASSES, classes_of
 from vkssp.graph import Graph
 from vkssp.routing import network as maps
-from vkssp.routing.value_map import MOST_CLASSES, classes_of, value_page, write_value_map
+from vkssp.routing.value_map import value_page, write_value_map
 
 nan = float("nan")
 

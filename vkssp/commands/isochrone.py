@@ -78,8 +78,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find the isochrones of one or many places, and write the requested files."""
+    from vkssp.features.quantities import format_distance
     from vkssp.graph.metric import duration
-    from vkssp.routing.formatting import format_distance, format_query
+    from vkssp.routing.formatting import format_query
     from vkssp.routing.isochrone import check_isochrones_ending, write_isochrones
     from vkssp.routing.map import write_isochrone_map
     from vkssp.routing.router import Router

@@ -61,8 +61,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find a route, and write the requested files."""
+    from vkssp.features.quantities import format_distance, format_duration
     from vkssp.route_file import check_route_ending
-    from vkssp.routing.formatting import format_distance, format_duration
     from vkssp.routing.map import write_map
     from vkssp.routing.router import Router
 
@@ -131,7 +131,7 @@ def _figure(route: Route, name: str) -> list[float | None]:
 
 def _step_line(step: Step) -> str:
     """Return a step as a line for a terminal, with the distance to the next step."""
-    from vkssp.routing.formatting import format_distance
+    from vkssp.features.quantities import format_distance
 
     far = "" if step.type == "arrive" else format_distance(step.distance_m)
     return f"{far:>8}  {step.instruction}"

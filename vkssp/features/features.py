@@ -221,6 +221,12 @@ class Features:
         kinds = " and ".join(sorted(self.kinds)) or "row"
         return f"Features({self.name!r}, {len(self):,} {kinds}s: {', '.join(self.columns)})"
 
+    def _repr_html_(self) -> str | None:
+        """Return a drawing for notebooks, see `vkssp.features.drawing`; None without shapes, for the short text."""
+        from vkssp.features.drawing import drawing
+
+        return drawing([self], repr(self))
+
     @property
     def kinds(self) -> set[str]:
         """Types of the shapes, such as "Point"."""

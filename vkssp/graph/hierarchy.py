@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import fixed
+from vkssp.arrays import brief, fixed
 from vkssp.checks import shown
 from vkssp.errors import GraphError
 from vkssp.graph.csr import Uint32s
@@ -76,6 +76,8 @@ class Hierarchy:
     first_of_level : numpy.ndarray
         The first supernode of each level, shape (num_levels + 1,), uint32. Supernodes of level 0 have no ancestors.
     """
+
+    __repr__ = brief
 
     node: Uint32s
     first_node: Uint32s

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import fixed, own
+from vkssp.arrays import brief, fixed, own
 from vkssp.checks import array_of, dtype_of, real_numbers, shown
 from vkssp.errors import GraphError
 
@@ -28,6 +28,8 @@ class Order:
     node : numpy.ndarray
         Old id of each new one, shape (num_nodes,), uint32.
     """
+
+    __repr__ = brief
 
     rank: npt.NDArray[np.uint32]
     node: npt.NDArray[np.uint32]

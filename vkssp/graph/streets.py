@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import fixed, own
+from vkssp.arrays import brief, fixed, own
 from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmasked, whole_number, whole_numbers
 from vkssp.errors import GraphError
 from vkssp.graph.csr import ranges, within
@@ -83,6 +83,8 @@ class Streets:
     point_node : numpy.ndarray or None
         OSM node id of each point of `points`, shape (num_points,), int64; None if unknown.
     """
+
+    __repr__ = brief
 
     length: npt.NDArray[np.float32]
     way: npt.NDArray[np.int64]

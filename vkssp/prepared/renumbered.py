@@ -99,6 +99,10 @@ class RenumberedGraph:
             self._rank = None if numbering is None or numbering.is_identity else numbering.rank
         self._contract()
 
+    def __repr__(self) -> str:
+        """Return graph and order in one line."""
+        return f"RenumberedGraph({self.graph!r}, {self.order!r})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the constructor of a copy and its arguments; making the copy takes as long as making the original."""
         return _remade, (self.graph, self.order, self.keeps)

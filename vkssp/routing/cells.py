@@ -16,6 +16,7 @@ from vkssp.checks import number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.extras import optional
 from vkssp.features.columns import Columns
+from vkssp.features.drawing import drawing
 from vkssp.features.features import Features
 from vkssp.features.shapes import cut_areas
 from vkssp.graph.geo import METRES_PER_DEGREE, haversine
@@ -56,6 +57,10 @@ class Cells:
     def __len__(self) -> int:
         """Return the number of cells."""
         return len(self.ids)
+
+    def _repr_html_(self) -> str | None:
+        """Return a drawing for notebooks; `features` draws values."""
+        return drawing([self.features()], repr(self))
 
     def features(self, columns: Columns | None = None) -> Features:
         """Return the cells as features with values, such as their accessibility; cut at the 180th meridian.

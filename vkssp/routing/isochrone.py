@@ -20,9 +20,11 @@ from vkssp.checks import instance, is_many, listed, named, number_of, shown
 from vkssp.choices import DEFAULT_WIDTH_M as DEFAULT_WIDTH_M
 from vkssp.errors import QueryError
 from vkssp.features.columns import column_of
+from vkssp.features.drawing import drawing
 from vkssp.features.features import Features
 from vkssp.features.files import AREA_ENDINGS, GEOJSON_ENDINGS, check_ending, write_layers
 from vkssp.features.geojson import write_collection, write_features
+from vkssp.features.quantities import format_distance, format_duration
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import cut_area
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -36,7 +38,6 @@ from vkssp.graph.geo import (
 )
 from vkssp.graph.metric import duration, unit_of
 from vkssp.route import Place
-from vkssp.routing.formatting import format_distance, format_duration
 from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.places import LatLon, checked_place, ending_points, place_of, starting_points
@@ -94,6 +95,15 @@ class Isochrone(Shaped):
     metres: float | None = None
     origin: Place | None = None
     reverse: bool = False
+
+    def __repr__(self) -> str:
+        """Return the limit and the length of roads in one line."""
+        return f"Isochrone({self.label}, {format_distance(self.road_m)} of road{', reverse' * self.reverse})"
+
+    def _repr_html_(self) -> str | None:
+        """Return a drawing for notebooks; None if no road is reached, for the short text."""
+        origin = [] if self.origin is None else [Features.of(self.origin)]
+        return None if self.area.is_empty else drawing([Features.of(self), *origin], repr(self))
 
     @property
     def label(self) -> str:

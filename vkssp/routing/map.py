@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vkssp.errors import QueryError
+from vkssp.features.quantities import format_distance, format_duration
 from vkssp.files import check_ending
 from vkssp.graph.geo import unwrapped, wrapped
 from vkssp.route_file import points_of
-from vkssp.routing.formatting import format_distance, format_duration, format_query
+from vkssp.routing.formatting import format_query
 from vkssp.routing.isochrone import checked_isochrones
 from vkssp.routing.network import roads_payload
 from vkssp.routing.page import (

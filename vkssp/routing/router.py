@@ -135,6 +135,12 @@ class Router(Resource):
         index.prepare()
         self.solver.warm_up()
 
+    def __repr__(self) -> str:
+        """Return graph, metric, algorithm and devices in one line."""
+        devices = self.solver.devices if isinstance(self.solver, SolverPool) else self.solver.device
+        told = (self.graph, self.metric, self.solver.algorithm, devices)
+        return f"Router({', '.join(map(repr, told))}{', closed' * self.closed})"
+
     @property
     def graph(self) -> Graph:
         """The given graph with its current weights; arc ids of routes refer to it."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import choice, whole_number
+from vkssp.features.drawing import drawing
 from vkssp.features.features import Features
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import Unit
@@ -52,6 +53,15 @@ class ServiceAreas:
     _index: StreetIndex = field(repr=False)
     _begun: tuple[tuple[int, Begun], ...] = field(repr=False)
     reverse: bool = False
+
+    def __repr__(self) -> str:
+        """Return the numbers of places and nodes in one line."""
+        served, count = np.count_nonzero(self.source != UNREACHABLE), len(self.source)
+        return f"ServiceAreas({len(self.places)} places, {served:,} of {count:,} nodes{', reverse' * self.reverse})"
+
+    def _repr_html_(self) -> str | None:
+        """Return a drawing of streets and places for notebooks."""
+        return drawing([self.features(), self.features("sources")], repr(self))
 
     @property
     def graph(self) -> Graph:

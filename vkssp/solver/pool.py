@@ -194,6 +194,10 @@ class SolverPool(Resource):
             self.close()
             raise
 
+    def __repr__(self) -> str:
+        """Return graph, algorithm and devices in one line."""
+        return f"SolverPool({self.graph!r}, {self.algorithm!r}, {self.devices!r}{', closed' * self.closed})"
+
     @property
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""

@@ -185,6 +185,10 @@ class Solver(Resource):
         """Owner of the buffers on the device, used by one thread at a time; for other modules of the package."""
         return self._session
 
+    def __repr__(self) -> str:
+        """Return graph, algorithm and device in one line."""
+        return f"Solver({self.graph!r}, {self.algorithm!r}, {self.device!r}{', closed' * self.closed})"
+
     @property
     def graph(self) -> Graph:
         """The graph, with its current weights."""

@@ -49,6 +49,11 @@ class Table:
     targets: npt.NDArray[np.float64] | None = None
     reverse: bool = False
 
+    def __repr__(self) -> str:
+        """Return size and metrics in one line."""
+        rows, columns = self.shape
+        return f"Table({rows:,} sources, {columns:,} targets: {', '.join(self.metrics)}{', reverse' * self.reverse})"
+
     @property
     def dtypes(self) -> dict[str, np.dtype[Any]]:
         """Type of each metric of the table: `DTYPES`, but that of `Solver.distances` for weights."""
