@@ -19,15 +19,21 @@ os.environ.update(COLUMNS="100", NO_COLOR="1")  # the width of usage lines of ar
 
 project, author, release = "vkssp", "The vkssp authors", __version__
 project_copyright = "The vkssp authors. Map data © OpenStreetMap contributors, ODbL 1.0"
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "sphinx_copybutton", "commands_reference", "references"]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_nb", "sphinx_copybutton", "commands_reference", "references"]
 
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**"]
-exclude_patterns = [".*", "examples", "scripts", "shaders", "tests", "vkssp"]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "examples/*.ipynb"]
+exclude_patterns = [".*", "scripts", "shaders", "tests", "vkssp"]
 
 nitpicky = True
 default_role = "py:obj"
 myst_heading_anchors = 4
+
+# Notebooks run while the site is built, on the data of the tests; a build has the same output again. The times of one
+# machine are kept in the notebook.
+nb_execution_mode, nb_execution_raise_on_error, nb_execution_timeout = "force", True, 300
+nb_execution_excludepatterns = ["examples/gpu_benchmark.ipynb"]
+nb_merge_streams = True
 
 autodoc_typehints = "none"  # the docstrings have the types
 autodoc_member_order = "bysource"

@@ -60,7 +60,7 @@ class Network(Resource):
     edge_from, edge_to : pandas.Series
         Ids of the nodes at both ends of each edge.
     edge_weights : pandas.DataFrame
-        One or more weights of the edges, from 0 on; the names of columns are the `imp_name` of other methods.
+        One or more weights of the edges, from 0 on; the names of columns are the ``imp_name`` of other methods.
     twoway : bool
         Whether edges lead both ways.
     algorithm : str
