@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ EXACT: list[tuple[Any, float]] = [
     ([np.pi], np.pi),
     (np.array([0.5, 1.5], np.float16), 0.1),
     (np.array([0.5, 1.5], np.longdouble), 0.1),
+    (np.array([0.1, 0.7], np.float32), 0.1),
+    ([Decimal("0.1"), 2, 0.5, Fraction(3, 10)], 0.1),
 ]
 
 
@@ -57,7 +60,7 @@ def test_weights_with_a_common_unit_are_exact(weights: Any, scale: float) -> Non
     graph = chain(weights)
     assert graph.scale == pytest.approx(scale, rel=1e-15, abs=0) and graph.weight_error == 0.0
     wanted = np.asarray(weights, np.float64)
-    eps = max(np.finfo(np.asarray(weights).dtype).eps, np.finfo(np.float64).eps)
+    eps = max(np.finfo(getattr(weights, "dtype", np.float64)).eps, np.finfo(np.float64).eps)
     assert np.allclose(graph.to_scipy().data, wanted, rtol=2 * float(eps), atol=0)
 
 
@@ -94,6 +97,23 @@ def test_a_scale_can_be_chosen(weights: list[float], scale: float) -> None:
         graph = chain(wanted, scale=scale)
         assert graph.scale == scale
         assert (np.abs(graph.to_scipy().data - wanted) <= scale / 2 * (1 + 1e-9)).all()
+
+
+def test_short_floats_without_a_common_unit_are_told_to_be_rounded() -> None:
+    weights = np.random.default_rng(3).random(50).astype(np.float32)
+    graph = chain(weights)
+    off = np.abs(graph.to_scipy().data - weights.astype(np.float64)).max()
+    assert graph.scale is not None and 0 < off <= graph.weight_error <= graph.scale / 2
+    exact = chain(weights, max_weight_error=0)
+    assert exact.weight_error == 0 and np.array_equal(exact.to_scipy().data, weights.astype(np.float64))
+
+
+@pytest.mark.parametrize("weights", [[Decimal(1), "2"], [0.5, None], [Fraction(1, 2), True], ["1.5", "2"]])
+def test_objects_that_are_no_numbers_are_no_weights(weights: list[Any]) -> None:
+    with pytest.raises(
+        GraphError, match=r"weight(\[1\] is ('2'|None|True); give numbers| has dtype <U3; give numbers)"
+    ):
+        chain(weights)
 
 
 def test_the_type_tells_whole_from_real_weights_and_the_values_do_not() -> None:

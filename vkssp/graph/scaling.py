@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.checks import column_of, number_of, shown, whole_numbers
+from vkssp.checks import column_of, index_of, number_of, shown, whole_numbers
 from vkssp.errors import GraphError
 from vkssp.graph.csr import Floats, Uint32s, transposed
 from vkssp.graph.units import MOST_SCALE, MOST_UNITS, Units, real_weights
+from vkssp.memory import require
 
 #: Default of the argument `scale`: the unit is chosen.
 AUTO: Final = "auto"
@@ -29,6 +30,9 @@ _ROOM = 1.25
 _MOST_WHOLE = 2.0**53
 # From as many nodes or arcs on scipy does not search.
 _MOST_ARCS = 2**31 - 1
+# Least number of bytes that scipy's searches take for each node and arc.
+_SEARCH_NODE_BYTES, _SEARCH_ARC_BYTES = 48, 24
+_SCALE = "give a number for scale, which needs no estimate"
 # Number of weights that a unit is tried with before all are.
 _SAMPLE = 1024
 _EPS = float(np.finfo(np.float64).eps)
@@ -108,7 +112,8 @@ def given_weights(weight: npt.ArrayLike, scale: float | str | None, name: str = 
         return GivenWeights(whole_numbers(weight, name, "weights", MOST_UNITS), None)
     array = column_of(weight, name, "weights", GraphError)
     is_empty_list = array.size == 0 and not hasattr(weight, "dtype")  # which NumPy takes for floats
-    if scale == AUTO and (array.dtype.kind != "f" or is_empty_list):
+    are_whole = array.dtype.kind in "iub" or (array.dtype.kind == "O" and None not in map(index_of, array.tolist()))
+    if scale == AUTO and (are_whole or is_empty_list):
         return GivenWeights(whole_numbers(array, name, "weights", MOST_UNITS, cure=_CURE), None)
     eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else _EPS
     return GivenWeights(real_weights(array, name), max(eps, _EPS))
@@ -174,7 +179,9 @@ def in_units(values: Floats, scale: float, eps: float = _EPS) -> Scaled:
 
 def _rounded(values: Floats, whole: Floats, scale: float, eps: float) -> Scaled:
     off = np.abs(values - Units(scale).sums(whole))
-    error = 0.0 if (off <= 2 * eps * values).all() else float(off.max())
+    # The rounding of short floats is none of ours only where it is much less than a unit, which whole numbers are near.
+    least = np.where(2 * eps * values <= scale / 8, 2 * eps, 2 * _EPS) * values
+    error = 0.0 if (off <= least).all() else float(off.max())
     return Scaled(own(whole.astype(np.uint32)), scale, error)
 
 
@@ -314,6 +321,9 @@ def largest_distance(first_out: Uint32s, head: Uint32s, values: Floats) -> float
     num_nodes, num_arcs = len(first_out) - 1, len(head)
     if max(num_nodes, num_arcs) >= _MOST_ARCS:
         raise GraphError(f"the largest distance over {num_arcs:,} arcs cannot be estimated; give a number for scale")
+    require(
+        _SEARCH_NODE_BYTES * num_nodes + _SEARCH_ARC_BYTES * num_arcs, "an estimate of the largest distance", _SCALE
+    )
     largest = float(values.max())
     relative = values / largest  # so that no sum passes the largest float
     offsets, heads = first_out.astype(np.int32), head.astype(np.int32)

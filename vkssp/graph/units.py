@@ -142,6 +142,11 @@ def real_weights(weights: npt.ArrayLike, name: str, error: Error = GraphError) -
     array = column_of(weights, name, "weights", error)
     if array.size == 0:
         return np.zeros(0)
+    if array.dtype.kind == "O":  # decimals, fractions, or numbers of several types
+        numbers = [number_of(value) for value in array.tolist()]
+        if None in numbers:
+            raise error(f"{name}[{numbers.index(None)}] is {shown(array[numbers.index(None)])}; give numbers")
+        array = np.array(numbers, np.float64)
     if array.dtype.kind not in "iuf":
         raise error(f"{name} has dtype {dtype_of(array)}; give numbers, such as np.asarray({name}, float)")
     with np.errstate(over="ignore"):  # longer floats; infinity is refused
