@@ -280,6 +280,14 @@ def whole_number(value: Any, name: str, low: int, high: int, cure: str = "", err
     return number
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a value stands for a missing one: None, NaN, NaT, or NA of pandas, which is not comparable."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
 def number_of(value: Any) -> float | None:
     """Return a value as a float, perhaps NaN or infinite, or None for other values such as texts and truth values."""
     if type(value) is float:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,11 +120,11 @@ def test_without_names_positions_are_checked() -> None:
         graph.index_of("a")
 
 
-@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("missing", [None, float("nan"), pandas.NA])
 def test_missing_values_are_no_names(missing: Any) -> None:
-    with pytest.raises(GraphError, match=r"head.1. is (None|nan), which stands for a missing value"):
+    with pytest.raises(GraphError, match=r"head.1. is (None|nan|a pandas NAType), which stands for a missing value"):
         Graph.from_edges(["a", "b"], ["b", missing], [1, 2])
-    with pytest.raises(GraphError, match=r"names.0. is (None|nan), which stands for a missing value"):
+    with pytest.raises(GraphError, match=r"names.0. is (None|nan|a pandas NAType), which stands for a missing value"):
         Graph.from_edges([0], [1], [1], names=[missing, "a"])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.checks import Error, array_of, choice, is_many, shown, unmasked
+from vkssp.checks import Error, array_of, choice, is_many, is_missing, shown, unmasked
 from vkssp.errors import GraphError, QueryError
 from vkssp.graph.csr import Uint32s
 
@@ -137,7 +137,7 @@ def numbered(tail: Any, head: Any, names: Any, *, are_positions: bool) -> tuple[
         place, found = _by_first(alternating)
     except TypeError:  # something cannot be hashed
         place, found = np.empty(0, np.uint32), np.full(1, None)
-    if any(name is None or name != name for name in found):
+    if any(map(is_missing, found)):
         _check_names(items[0], "tail")
         _check_names(items[1], "head")
     return own(place[::2].copy()), own(place[1::2].copy()), own(found)
@@ -226,7 +226,7 @@ def _check_names(items: Sequence[Any], argument: str) -> None:
         except TypeError:
             what = f"{argument}[{at}] is {shown(item)}, which cannot be hashed"
             raise GraphError(f"{what}; give numbers, texts or tuples") from None
-        if item is None or item != item:
+        if is_missing(item):
             raise GraphError(f"{argument}[{at}] is {shown(item)}, which stands for a missing value; give it a name")
 
 
