@@ -71,6 +71,11 @@ def test_an_index_names_nodes() -> None:
     assert same.names is None
 
 
+def test_columns_without_names_have_numbers() -> None:
+    graph = vkssp.from_dataframe(pandas.DataFrame([["a", "b", 2.5], ["b", "c", 1.5]]), 0, 1, 2)  # type: ignore[arg-type]
+    assert distances(graph, ["a", "b", "c"])[0].tolist() == [0.0, 2.5, 4.0]
+
+
 def test_nullable_integers_stay_integers() -> None:
     frame = pandas.DataFrame({"u": [0, 1], "v": [1, 2], "weight": [3, 4]}).astype("Int64")
     graph = vkssp.from_dataframe(frame)
@@ -94,6 +99,14 @@ def test_nullable_integers_stay_integers() -> None:
             {"nodes": {"n": [0, 1], "lat": [0, 0], "lon": [0, 0]}},
             "has 2 in row 0, which",
         ),
+        (polars.LazyFrame({"u": [1], "v": [2], "w": [3]}), {}, r"edges is a polars LazyFrame.*; give its collect\(\)"),
+        ({"u": [1], "v": [2], "w": np.ma.array([3.0], mask=[True])}, {}, r"edges\['w'\] has masked entries"),
+        ({"u": "ab", "v": [1, 2], "w": [3, 4]}, {}, r"edges\['u'\] is 'ab'; give a list"),
+        ({"u": [1], "v": [2], "w": 3}, {}, r"edges\['w'\] is 3; give a list"),
+        ({"u": ["a", pandas.NA], "v": ["b", "c"], "w": [3, 4]}, {}, r"edges\['u'\] has no value in row 1"),
+        (polars.DataFrame({"u": [1], "v": [2], "w": [2**100]}), {}, r"edges\['w'\] is no array for NumPy"),
+        ({"u": [[1]], "v": [2], "w": [3]}, {"nodes": {"n": [1], "lat": [0], "lon": [0]}}, "cannot be hashed"),
+        ({"u": [1], "v": [2], "w": [3]}, {"nodes": {"n": [[1]], "lat": [0], "lon": [0]}}, "cannot be hashed"),
         ({"u": [0], "v": [0], "w": [1]}, {"nodes": {"n": [0, 0], "lat": [0, 0], "lon": [0, 0]}}, "a node twice"),
         ({"u": [0], "v": [0], "w": [1]}, {"nodes": {"n": [0], "y": [0], "lon": [0]}}, "nodes has no column 'lat'"),
     ],

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import is_many, shown
+from vkssp.checks import is_many, is_missing, shown, unmasked
 from vkssp.errors import GraphError
 from vkssp.formats.csv_edges import ENDS, WEIGHTS
 from vkssp.graph import Graph
@@ -65,7 +65,7 @@ def from_dataframe(
     usual = next((pair for pair in ENDS if set(pair) <= set(columns)), None)
     if usual is None and None in (tail, head):
         raise GraphError(f"edges has the columns {shown(columns)}; give the names of those for tail and head")
-    ends = [given or default for given, default in zip((tail, head), usual or ("", ""), strict=True)]
+    ends = [default if given is None else given for given, default in zip((tail, head), usual or ("", ""), strict=True)]
     if weight is None:
         weight = next((name for name in WEIGHTS if name in columns and name not in ends), None)
         if weight is None:
@@ -74,16 +74,25 @@ def from_dataframe(
     if nodes is None:
         return Graph.from_edges(tails, heads, weights, undirected=undirected, scale=scale)
     names = _nodes(nodes, node)
-    place = {name: at for at, name in enumerate(names)}
+    try:
+        place = {name: at for at, name in enumerate(names)}
+    except TypeError as error:
+        raise GraphError(f"nodes has a node that cannot be hashed ({error}); give numbers, texts or tuples") from None
     if len(place) < len(names):
         raise GraphError("nodes has a node twice; give each node one row")
     positions = []
     for end, given in zip(ends, (tails, heads), strict=True):
         items = given.tolist()
-        found = [place.get(name, -1) for name in items]
+        try:
+            found = [place.get(name, -1) for name in items]
+        except TypeError as error:
+            raise GraphError(
+                f"edges[{end!r}] has a node that cannot be hashed ({error}); give numbers or texts"
+            ) from None
         if -1 in found:
             at = found.index(-1)
-            raise GraphError(f"edges[{end!r}] has {shown(items[at])} in row {at}, which is no node; add it to nodes")
+            cure = "add it to nodes, or give the name of the column of nodes by node"
+            raise GraphError(f"edges[{end!r}] has {shown(items[at])} in row {at}, which is no node; {cure}")
         positions.append(np.array(found, np.int64))
     is_plain = names == list(range(len(names)))
     return Graph.from_edges(
@@ -103,6 +112,8 @@ def column_names(table: Any, argument: str) -> list[str]:
     """Return the names of the columns of a table, or raise `GraphError` if it is none."""
     if isinstance(table, Mapping):
         return list(table)
+    if callable(getattr(table, "collect", None)):  # lazy frames
+        raise GraphError(f"{argument} is {shown(table)}, which has no values yet; give its collect()")
     names = getattr(table, "column_names", None)  # pyarrow, whose `columns` are arrays
     if names is None:
         names = getattr(table, "columns", None)
@@ -118,12 +129,20 @@ def column(table: Any, name: str, argument: str) -> npt.NDArray[Any]:
         raise GraphError(f"{argument} has no column {shown(name)}, only {shown(names)}; name its columns")
     if names.count(name) > 1:
         raise GraphError(f"{argument} has several columns {shown(name)}; give each a name of its own")
-    given = table[name]
-    values = np.asarray(given) if not isinstance(given, Sequence) else _objects(given)
+    label = f"{argument}[{name!r}]"
+    given = unmasked(table[name], label, GraphError)
+    if not (is_many(given) or hasattr(given, "__array__")):
+        raise GraphError(f"{label} is {shown(given)}; give a list or an array")
+    try:
+        values = np.asarray(given) if not isinstance(given, Sequence) else _objects(given)
+    except Exception as error:  # each library has its own
+        raise GraphError(f"{label} is no array for NumPy ({error}); give numbers or texts") from None
+    if values.ndim != 1:
+        raise GraphError(f"{label} has {values.ndim} dimensions; give a one-dimensional array")
     missing = _missing(given, values)
     if missing.any():
         at = int(np.argmax(missing))
-        raise GraphError(f"{argument}[{name!r}] has no value in row {at}; fill it in, or leave the row out")
+        raise GraphError(f"{label} has no value in row {at}; fill it in, or leave the row out")
     if values.dtype.kind == "O" and hasattr(given, "dtype") and getattr(given.dtype, "kind", "O") in "iuf":
         values = values.astype(np.int64 if given.dtype.kind == "i" else np.uint64 if given.dtype.kind == "u" else float)
     return values
@@ -144,7 +163,7 @@ def _missing(given: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         if callable(getattr(given, ask, None)):
             return np.asarray(getattr(given, ask)(), np.bool_)
     if values.dtype.kind == "O":
-        return np.array([item is None or item != item for item in values.tolist()], np.bool_).reshape(-1)
+        return np.fromiter(map(is_missing, values.tolist()), np.bool_, len(values))
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
 
 
