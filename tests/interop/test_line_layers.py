@@ -8,8 +8,9 @@ from typing import Any
 import geopandas
 import networkx
 import numpy as np
+import pandas
 import pytest
-from shapely import LineString, MultiLineString, Point
+from shapely import LineString, MultiLineString, Point, transform
 
 import vkssp
 from tests.support.osm_maps import streets_of
@@ -57,17 +58,25 @@ def test_weights_speeds_and_directions() -> None:
     inf = np.inf
     graph = vkssp.from_geodataframe(layer(cost=[1.5, 2.0, 4.0]), "cost")
     assert table(graph)[0].tolist() == [0, 1.5, 3.5, 7.5]
-    for values in (["yes", "no", "-1"], ["F", "B", "T"], ["FT", "", "TF"], [True, False, -1], [1.0, np.nan, -1.0]):
+    for values in (
+        ["yes", "no", "-1"],
+        ["F", "B", "T"],
+        ["FT", "", "TF"],
+        [True, False, -1],
+        [1.0, np.nan, -1.0],
+        ["F", pandas.NA, "T"],
+    ):
         one = vkssp.from_geodataframe(layer(cost=[1.5, 2.0, 4.0], oneway=values), "cost", oneway="oneway")
         assert table(one).tolist() == [[0, 1.5, 3.5, 7.5], [inf, 0, 2, 6], [inf, 2, 0, 4], [inf, inf, inf, 0]]
     # The costs of pgRouting: a negative one closes a direction.
-    both = layer(cost=[1.5, -1.0, 4.0], back=[3.0, 2.0, np.nan])
-    assert table(vkssp.from_geodataframe(both, "cost", reverse_weight="back")).tolist() == [
-        [0, 1.5, inf, inf],
-        [3, 0, inf, inf],
-        [5, 2, 0, inf],
-        [9, 6, 4, 0],
-    ]
+    for back in ([3.0, 2.0, np.nan], pandas.array([3, 2, None], "Int64")):
+        both = layer(cost=[1.5, -1.0, 4.0], back=back)
+        assert table(vkssp.from_geodataframe(both, "cost", reverse_weight="back")).tolist() == [
+            [0, 1.5, inf, inf],
+            [3, 0, inf, inf],
+            [5, 2, 0, inf],
+            [9, 6, 4, 0],
+        ]
     fast = vkssp.from_geodataframe(layer(kmh=[36.0, 36.0, 72.0]), speed="kmh")
     assert streets_of(fast).seconds_per_weight > 0
     assert table(fast)[3, 2] == pytest.approx(metres(D, C) / 20, abs=1e-3)
@@ -124,6 +133,15 @@ def test_a_grid_of_random_lines() -> None:
         (geopandas.GeoDataFrame(geometry=[None], crs=4326), {}, "lines has no shape in row 0"),
         (geopandas.GeoDataFrame(geometry=[LineString()], crs=4326), {}, "an empty line"),
         (geopandas.GeoDataFrame(geometry=[LineString([(500, 1), (2, 3)])]), {}, "no degrees in row 0; set its crs"),
+        (
+            geopandas.GeoDataFrame(
+                geometry=[transform(LineString([A, B, C]), lambda place: place / [[1], [np.nan], [1]])]
+            ),
+            {},
+            "no degrees in row 0",
+        ),
+        (layer(ow=[1, np.array([1, 2]), 2]), {"oneway": "ow"}, r"lines\['ow'\] is an array of shape .* in row 1"),
+        (layer(kmh=[1, 1e-320, 2]), {"speed": "kmh"}, r"lines\['kmh'\] is .*e-32. in row 1; give speeds above 0"),
         (layer(), {"weight": "cost"}, "lines has no column 'cost'"),
         (layer(cost=[1, "x", 2]), {"weight": "cost"}, r"lines\['cost'\] is 'x' in row 1"),
         (layer(ow=[1, "maybe", 2]), {"oneway": "ow"}, r"lines\['ow'\] is 'maybe' in row 1; give yes, -1 or no"),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import number_of, shown
+from vkssp.checks import is_missing, number_of, shown
 from vkssp.errors import GraphError
 from vkssp.features.shapes import in_degrees
 from vkssp.graph import Graph
@@ -119,10 +119,10 @@ def _shapes(lines: Any) -> tuple[npt.NDArray[Any], list[Any]]:
         kind = "no shape" if shapes[at] is None else "an empty line" if shapes[at].is_empty else shapes[at].geom_type
         raise GraphError(f"lines has {kind} in row {shown(labels[at])}; give each row a line, or leave it out")
     shapes = in_degrees(shapes, geometry.crs, "lines")
-    bounds = shapely.bounds(shapes).reshape(-1, 4)
-    far = ~((np.abs(bounds[:, ::2]) <= 180.0) & (np.abs(bounds[:, 1::2]) <= 90.0)).all(axis=1)
+    coordinates, row = shapely.get_coordinates(shapes, return_index=True)
+    far = ~(np.abs(coordinates) <= (180.0, 90.0)).all(axis=1)  # also catches NaN
     if far.any():
-        raise GraphError(f"lines has no degrees in row {shown(labels[int(np.argmax(far))])}; set its crs")
+        raise GraphError(f"lines has no degrees in row {shown(labels[row[int(np.argmax(far))]])}; set its crs")
     return shapes, labels
 
 
@@ -173,8 +173,9 @@ def _weights(
         if weight is not None or reverse_weight is not None:
             raise GraphError("speed and weight are both given; give one of them")
         kmh = _numbers(lines, speed)
-        if not (kmh > 0).all():
-            at = int(np.argmin(kmh > 0))
+        is_speed = kmh > 1e-300  # by which a duration is finite
+        if not is_speed.all():
+            at = int(np.argmin(is_speed))
             raise GraphError(f"lines[{speed!r}] is {kmh[at]:g} in row {at}; give speeds above 0, in km/h")
         return np.repeat((metres * 3.6 / kmh[row])[:, None], 2, axis=1), 1.0
     if weight is None:
@@ -205,7 +206,7 @@ def _directions(lines: Any, name: str, labels: list[Any]) -> npt.NDArray[np.bool
 
 
 def _text(value: Any) -> str:
-    return "" if value is None or value != value else str(value).replace("\0", "")
+    return "" if is_missing(value) else str(value).replace("\0", "")
 
 
 def _nodes(
