@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import Any, NamedTuple
@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.checks import shown
+from vkssp.checks import number_of, shown
 from vkssp.errors import GraphError
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.units import MOST_UNITS
 
 # Whole numbers beyond it are not exact as floats.
 _MOST_EXACT = 2**53
@@ -79,6 +80,8 @@ def from_networkx(G: Any, weight: Any = "weight") -> Graph:
     """
     if not all(hasattr(G, name) for name in ("adjacency", "is_multigraph", "is_directed")):
         raise GraphError(f"G is {shown(G)}; give a NetworkX graph")
+    if not isinstance(weight, Hashable):
+        raise GraphError(f"weight is {shown(weight)}; give the name of an attribute of the edges, or None")
     if callable(weight):
         raise GraphError("weight is a function; give the name of an attribute of the edges, or None")
     rows = rows_of(G)
@@ -89,8 +92,17 @@ def from_networkx(G: Any, weight: Any = "weight") -> Graph:
         first = np.concatenate([[0], np.cumsum(counts)])[rows.first_out]
         rows = Rows(rows.nodes, own(first.astype(np.uint32)), own(np.repeat(rows.head, counts)))
         data = chain.from_iterable(map(_values, data))
-    values = np.ones(len(rows.head), np.int64) if weight is None else numbers_of(_attributes(data, weight), rows)
-    names = None if rows.nodes == list(range(len(rows.nodes))) else rows.nodes
+    values = (
+        np.ones(len(rows.head), np.int64)
+        if weight is None
+        else numbers_of(_attributes(data, weight), rows, any_number=True)
+    )
+    if values.dtype == np.int64 and len(values) and values.max() > MOST_UNITS:
+        at = int(np.argmax(values))
+        raise GraphError(f"{rows.edge(at)} has the weight {values[at]}, more than 2**32 - 2; give floats")
+    # 1.0 and True are equal to 1, but no positions.
+    are_positions = set(map(type, rows.nodes)) <= {int} and rows.nodes == list(range(len(rows.nodes)))
+    names = None if are_positions else rows.nodes
     return Graph.from_csr(rows.first_out, rows.head, own(values), names=names)
 
 
@@ -134,8 +146,10 @@ def least_weights(graph: Any, weight: Any, rows: Rows) -> npt.NDArray[Any]:
     return numbers_of(least, rows)
 
 
-def numbers_of(values: list[Any], rows: Rows) -> npt.NDArray[Any]:
+def numbers_of(values: list[Any], rows: Rows, *, any_number: bool = False) -> npt.NDArray[Any]:
     """Return weights as int64 if all of them are integers, or else as float64.
+
+    Other numbers, such as decimals and short floats, are valid if `any_number` is true.
 
     Raises
     ------
@@ -147,6 +161,10 @@ def numbers_of(values: list[Any], rows: Rows) -> npt.NDArray[Any]:
     kinds = set(map(type, values))
     whole = {kind for kind in kinds if issubclass(kind, int | np.integer | np.bool_)}
     others = {kind for kind in kinds - whole if not issubclass(kind, float)}
+    if others and any_number:
+        numbers = [number_of(value) if type(value) in others else value for value in values]
+        if None not in numbers:
+            return numbers_of(numbers, rows)
     if others:
         at = next(at for at, value in enumerate(values) if type(value) in others)
         cure = "give each edge a weight of type int or float, or leave out the attribute for a weight of 1"

@@ -565,8 +565,15 @@ def periphery(G: ConvertedGraph, e: Any = None, usebounds: bool = False, weight:
     return _original("periphery")(G, e, usebounds, weight)
 
 
+def _check_nodes(G: ConvertedGraph, weight: Any) -> None:
+    """Raise the error by which NetworkX refuses to ask whether a graph without nodes is a tree."""
+    if len(G) == 0 and weight is None and not G.is_directed():
+        raise nx.NetworkXPointlessConcept("G has no nodes.")
+
+
 def center(G: ConvertedGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """Return the nodes of the least eccentricity."""
+    _check_nodes(G, weight)
     if e is None and not (usebounds is True and not G.is_directed()):
         e = eccentricity(G, weight=weight)  # NetworkX would first ask whether the graph is a tree
     return _original("center")(G, e, usebounds, weight)
@@ -612,6 +619,7 @@ def barycenter(G: ConvertedGraph, weight: Any = None, attr: Any = None, sp: Any 
     if sp is not None:
         found: list[Any] = _original("barycenter")(G, weight, attr, sp)
         return found
+    _check_nodes(G, weight)
     sums = G.metric(weight).sums(_all(G))
     if any(reached < len(G) for reached in sums.reached):
         raise nx.NetworkXNoPath(
