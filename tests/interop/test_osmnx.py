@@ -187,6 +187,17 @@ def test_undirected_networks_and_names() -> None:
         assert router.route((42.5, 1.5), (42.5, 1.52)).nodes.tolist() == ["b"]
 
 
+def test_networks_without_streets_and_ids_of_numpy() -> None:
+    network = networkx.MultiDiGraph([(np.int64(5), np.int64(6), {"length": 3.5, "travel_time": 1.0})], crs="EPSG:4326")
+    for at, data in enumerate(network.nodes.values()):
+        data.update(x=1.5, y=42.5 + at)
+    graph = vkssp.from_osmnx(network)
+    assert graph.names is not None and graph.names.tolist() == [5, 6] and streets_of(graph).node is not None
+    network.remove_edge(5, 6)
+    for turns in ("none", "restrictions", "costs"):
+        assert vkssp.from_osmnx(network, turns=turns, seconds=1).num_arcs == 0
+
+
 def edited(change: Callable[[Any], None]) -> Any:
     network = cross()
     change(network)
@@ -204,6 +215,14 @@ def edited(change: Callable[[Any], None]) -> Any:
          "the edge from 11 to 10 has no 'length'"),
         (lambda: edited(lambda n: n.edges[11, 10, 0].update(travel_time=-1)), {}, GraphError,
          "the edge from 11 to 10 has -1 as 'travel_time'"),
+        (lambda: edited(lambda n: [edge.update(length=[8.5, 2.0]) for *_, edge in n.edges(data=True)]), {}, GraphError,
+         r"has \[8.5, 2.0\] as 'length'"),
+        (lambda: edited(lambda n: n.edges[11, 10, 0].update(travel_time="50")), {}, GraphError,
+         "has '50' as 'travel_time'"),
+        (lambda: edited(lambda n: [edge.pop("travel_time") and edge.update(speed_kph=1e-320)
+                                   for *_, edge in n.edges(data=True)]), {}, GraphError, "has speed (1e-320|9.9)"),
+        (cross, {"turns": "costs", "restrictions": [{"tags": {}, "members": [
+            {"role": "via", "type": "node", "ref": np.inf}]}]}, GraphError, r"restrictions\[0\] is .*Overpass"),
         (cross, {"weight": "risk"}, GraphError, "the edge from .* has no 'risk'"),
         (cross, {"weight": 7}, GraphError, "weight is 7; give the name of an attribute"),
         (cross, {"weight": "length", "turns": "costs"}, GraphError, "weights are no durations"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import choice, number_of, shown
+from vkssp.checks import choice, index_of, number_of, shown
 from vkssp.errors import GraphError
 from vkssp.features.shapes import in_degrees
 from vkssp.graph import Graph
@@ -137,8 +137,9 @@ def _nodes(network: Any) -> tuple[list[Any], Int64s | None, npt.NDArray[np.int32
             f"node {shown(names[at])} is at x={columns[0][at]:g}, y={columns[1][at]:g}, which are no degrees; "
             "set network.graph['crs']"
         )
-    are_ids = all(type(name) is int and -(2**63) <= name < 2**63 for name in names)
-    node = np.array(names, np.int64).reshape(-1) if are_ids else None
+    ids = list(map(index_of, names))
+    are_ids = all(one is not None and -(2**63) <= one < 2**63 for one in ids)
+    node = np.array(ids, np.int64).reshape(-1) if are_ids else None
     lon, lat = np.rint(places / COORDINATE_SCALE).astype(np.int32).T
     return names, node, lat.copy(), lon.copy()
 
@@ -161,10 +162,8 @@ def _edges(network: Any, names: list[Any]) -> tuple[Int64s, Int64s, list[Mapping
 def _numbers(edges: list[Mapping[str, Any]], key: str, tails: Int64s, heads: Int64s, names: list[Any]) -> Floats:
     """Return an attribute of all edges as numbers from 0 on, or raise `GraphError`."""
     found = list(map(methodcaller("get", key), edges))
-    try:
-        values = np.array(found, np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        values = np.array([np.nan if (one := number_of(value)) is None else one for value in found], np.float64)
+    # NumPy would make numbers of texts, and several of a list.
+    values = np.array([np.nan if (one := number_of(value)) is None else one for value in found], np.float64)
     wrong = ~(values >= 0) | (values == np.inf)
     if wrong.any():
         at = int(np.argmax(wrong))
@@ -182,11 +181,13 @@ def _weights(
         have_time, have_speed = (None not in map(methodcaller("get", key), edges) for key in (_TIME, _SPEED))
         if not have_time and have_speed and edges:
             speed = _numbers(edges, _SPEED, tails, heads, names)
-            if not speed.all():
-                at = int(np.argmin(speed))
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                duration = length * 3.6 / speed
+            if not (duration < np.inf).all():
+                at = int(np.argmin(duration < np.inf))
                 ends = f"from {shown(names[tails[at]])} to {shown(names[heads[at]])}"
-                raise GraphError(f"the edge {ends} has speed 0; give each a speed in km/h, or leave it out")
-            return length * 3.6 / speed, 1.0
+                raise GraphError(f"the edge {ends} has speed {speed[at]:g}; give each a speed in km/h, or leave it out")
+            return duration, 1.0
         weight = _TIME if have_time and edges else _LENGTH
     if not isinstance(weight, str):
         raise GraphError(f"weight is {shown(weight)}; give the name of an attribute of edges")

@@ -220,7 +220,7 @@ def _relation(relation: Any, name: str) -> tuple[dict[str, str], list[tuple[str,
     try:
         tags = {str(key): str(value) for key, value in relation["tags"].items()}
         return tags, [(str(one["role"]), str(one["type"])[:1], int(one["ref"])) for one in relation["members"]]
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:
         what = "a dict with tags, and members with role, type and ref"
         raise GraphError(f"{name} is {shown(relation)}; give {what}, as the Overpass API writes relations") from error
 

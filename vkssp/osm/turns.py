@@ -191,7 +191,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
         before = memory.last[remembered]
         turns_round = (arcs.segment[before] == arcs.segment[arc]) & (arcs.direction[before] != arcs.direction[arc])
         goes_on = np.bincount(remembered[allowed & ~turns_round], minlength=num_memories) > 0
-        roads_in = np.bincount(arcs.head, minlength=int(max(arcs.head.max(), arcs.tail.max())) + 1)
+        roads_in = np.bincount(arcs.head, minlength=int(max(arcs.head.max(initial=0), arcs.tail.max(initial=0))) + 1)
         allowed &= ~turns_round | ~goes_on[remembered] | (roads_in[arcs.tail[arc]] <= 1)
     tail, copy, arc, remembered = tail[allowed], copy[allowed], arc[allowed], remembered[allowed]
     head = np.searchsorted(keys, layered.head[copy] * num_memories + memory.next(remembered, arc))
