@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections import Counter
 
+import networkx as nx
 import pytest
 
 from vkssp.interop.networkx_backend.info import FUNCTIONS
@@ -69,7 +70,8 @@ def main() -> int:
     print(
         f"{answered} calls of {len(+calls.answered)} functions were answered by vkssp, {fallen} fell back to NetworkX"
     )
-    missing = [name for name in FUNCTIONS if not calls.answered[name]]
+    there = [name for name in FUNCTIONS if getattr(getattr(nx, name, None), "name", "") == name]  # by its newest name
+    missing = [name for name in there if not calls.answered[name]]
     if missing and "-k" not in options:
         print(f"never answered: {', '.join(missing)}", file=sys.stderr)
         return 1

@@ -615,6 +615,11 @@ def average_shortest_path_length(G: ConvertedGraph, weight: Any = None, method: 
 
 
 def barycenter(G: ConvertedGraph, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
+    """Return the nodes with the least sum of distances to all nodes; its name is `centroid` since NetworkX 3.7."""
+    return centroid(G, weight, attr, sp)
+
+
+def centroid(G: ConvertedGraph, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
     """Return the nodes with the least sum of distances to all nodes."""
     if sp is not None:
         found: list[Any] = _original("barycenter")(G, weight, attr, sp)
@@ -629,8 +634,12 @@ def barycenter(G: ConvertedGraph, weight: Any = None, attr: Any = None, sp: Any 
     return [node for node, total in zip(G, sums.total, strict=True) if total == least]
 
 
-def closeness_centrality(G: ConvertedGraph, u: Any = None, distance: Any = None, wf_improved: bool = True) -> Any:
-    """Return the reciprocal of the mean distance to each node, or to one."""
+def closeness_centrality(
+    G: ConvertedGraph, u: Any = None, distance: Any = None, wf_improved: bool = True, *, sp: Any = None
+) -> Any:
+    """Return the reciprocal of the mean distance to each node, or to one; `sp` is there since NetworkX 3.7."""
+    if sp is not None:
+        return _original("closeness_centrality")(G, u, distance, wf_improved, sp=sp)
     message = "Source {} is not in G" if distance is None else "Node {} not found in graph"
     places = _all(G) if u is None else [_position(G, u, message)]
     found = G.reverse().metric(distance).sums(places)

@@ -24,6 +24,7 @@ FUNCTIONS = (
     "bidirectional_dijkstra",
     "bidirectional_shortest_path",
     "center",
+    "centroid",
     "closeness_centrality",
     "diameter",
     "dijkstra_path",
