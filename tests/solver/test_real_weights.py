@@ -442,3 +442,22 @@ def test_units_do_not_grow_beyond_the_error_that_is_asked_for() -> None:
         assert solver.unreachable == np.inf
     with pytest.raises(QueryError, match="phast finds distances of 32 bits only"):
         Solver(graph, "phast", device="cpu")
+
+
+def test_a_huge_offset_does_not_leave_weights_of_nothing() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [0.5, 1 / 3, np.pi])
+    with Solver(graph, device="cpu") as solver:
+        assert solver.distances([(0, 1e5)]).tolist() == pytest.approx([1e5, 1e5 + 0.5, 1e5 + 5 / 6], abs=1e-4)
+        with pytest.raises(DistanceOverflowError, match=r"an offset does not fit in units of .*; give smaller offsets"):
+            solver.nearest([0], [1e300])
+        assert solver.distances(0).tolist() == pytest.approx([0, 0.5, 5 / 6], abs=2e-2)
+    flat = Graph.from_edges([0], [1], [0.0])
+    with Solver(flat, device="cpu") as solver:
+        assert solver.distances([(0, 1e10)]).tolist() == pytest.approx([1e10, 1e10], rel=1e-9)
+
+
+def test_a_weight_may_grow_by_any_factor() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [0.5, 1 / 3, np.pi])
+    with Solver(graph, device="cpu") as solver:
+        solver.set_weights([1e305], [0])
+        assert solver.distance(0, 1) == pytest.approx(1e305, rel=1e-9)

@@ -198,7 +198,7 @@ def _chosen(values: Floats, eps: float, first_out: Uint32s, head: Uint32s, most_
     for scale, whole in common_units(values, eps):
         if scale > MOST_SCALE:
             continue
-        if whole.max() <= MOST_UNITS and _bound(first_out, whole) <= MOST_UNITS:
+        if whole.max() <= MOST_UNITS and bound_of_distances(first_out, whole) <= MOST_UNITS:
             return _rounded(values, whole, scale, eps)
         divisor = float(np.gcd.reduce(whole.astype(np.int64)))
         if largest > MOST_UNITS * scale * divisor:
@@ -229,14 +229,14 @@ def _chosen(values: Floats, eps: float, first_out: Uint32s, head: Uint32s, most_
 def fit_32_bits(first_out: Uint32s, head: Uint32s, weight: Uint32s, unit: float) -> bool:
     """Return whether all distances, in a larger unit, fit into 32 bits, with some room, as far as two searches tell."""
     whole = weight / unit
-    if not whole.any() or _bound(first_out, whole) <= MOST_UNITS:
+    if not whole.any() or bound_of_distances(first_out, whole) <= MOST_UNITS:
         return True
     if max(len(first_out), len(head)) >= _MOST_ARCS:
         return False
     return largest_distance(first_out, head, whole) * _ROOM <= MOST_UNITS
 
 
-def _bound(first_out: Uint32s, whole: Floats) -> float:
+def bound_of_distances(first_out: Uint32s, whole: npt.NDArray[Any]) -> float:
     """Return a bound of distances: a shortest path leaves each node at most once."""
     has_arcs = np.flatnonzero(first_out[1:] > first_out[:-1])
     return float(np.maximum.reduceat(whole, first_out[has_arcs]).sum())

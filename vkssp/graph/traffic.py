@@ -106,7 +106,7 @@ def _some_changed(graph: Graph, given: GivenWeights, ids: npt.NDArray[np.int64])
         fit = _fit(given, graph.scale)
         known, most = graph.weight_error, graph.max_weight_error
         if not fit and known and math.isinf(most):
-            return _some_changed(graph.coarsened(), given, ids)
+            return _some_changed(_coarse_enough(graph, given), given, ids)
         if fit:
             part = in_units(given.values, graph.scale, given.eps)
         if not fit or part.error > (most if known else 0.0):  # exact weights are exact in other units, too
@@ -117,6 +117,13 @@ def _some_changed(graph: Graph, given: GivenWeights, ids: npt.NDArray[np.int64])
     weight = graph.weight.copy()
     weight[ids] = part.weight
     return Scaled(own(weight), graph.scale, max(graph.weight_error, part.error))
+
+
+def _coarse_enough(graph: Graph, given: GivenWeights) -> Graph:
+    """Return the graph in units, doubled as often as it takes, in which weights fit into 32 bits."""
+    while graph.scale is not None and not _fit(given, graph.scale):
+        graph = graph.coarsened()
+    return graph
 
 
 def _fit(given: GivenWeights, scale: float) -> bool:

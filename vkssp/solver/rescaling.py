@@ -13,8 +13,13 @@ from typing import Any, Protocol, TypeVar, cast
 
 from vkssp.errors import DistanceOverflowError, GraphError, QueryError
 from vkssp.graph import Graph
+from vkssp.graph.scaling import bound_of_distances
+from vkssp.graph.units import MOST_UNITS
 from vkssp.solver.row_maker import WeightsChangedError
 from vkssp.solver.shared_graph import WeightsChange
+
+# Units are not doubled for an offset where the mean weight is of fewer units.
+_LEAST_MEAN = 1024
 
 
 class Rescalable(Protocol):
@@ -49,6 +54,13 @@ def coarsen(source: Rescalable, graph: Graph, error: DistanceOverflowError) -> N
         raise error
     if source.graph is not graph:
         return  # another thread has found that distances do not fit
+    mean = float(graph.weight.sum()) / max(1, graph.num_arcs)
+    if 0 < mean < _LEAST_MEAN and bound_of_distances(graph.first_out, graph.weight) <= MOST_UNITS // 2:
+        # It is an offset. In larger units it would leave little of the weights for all further questions.
+        raise DistanceOverflowError(
+            f"an offset does not fit in units of {graph.scale:g}, in which arcs weigh {mean:.3g} on average; give "
+            "smaller offsets, or the graph a larger scale"
+        ) from error
     try:
         source.change_weights(lambda now: (now.coarsened() if now is graph else now, None))
     except (GraphError, QueryError) as refused:
