@@ -275,6 +275,13 @@ def test_unknown_endings(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["r.SHP", "r.Shp"])
+def test_a_shapefile_does_not_replace_one_of_another_case(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FormatError, match=r"its name must end in \.shp, in lower case"):
+        some().write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_endings_that_cannot_hold_the_features(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"r\.gpx: its name must end in one of .*\.kml, \.csv"):
         Features({"n": [1]}, [shapely.box(0, 0, 1, 1)]).write(tmp_path / "r.gpx")

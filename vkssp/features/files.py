@@ -58,6 +58,9 @@ def check_ending(path: str | Path, endings: Sequence[str], what: str) -> str:
         if not is_nameless(path) or GEOJSON_ENDINGS[0] not in endings:
             raise FormatError(f"cannot write {what} to {path}: its name must end in one of {', '.join(endings)}")
         return GEOJSON_ENDINGS[0]
+    if ending == ".shp" and not str(path).endswith(ending):
+        # GDAL would write r.shp for r.SHP, and so perhaps over another file.
+        raise FormatError(f"cannot write {what} to {path}: its name must end in .shp, in lower case")
     if ending == ".parquet":
         pyarrow_for(*NEEDS)
     elif ending in OGR_ENDINGS:
