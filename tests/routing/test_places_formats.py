@@ -211,6 +211,8 @@ def test_places_of_other_libraries_everywhere(router: Router) -> None:
         ([shapely.box(0, 0, 1, 1)], "source 0 is a shapely Polygon"),
         (geopandas.GeoDataFrame({"a": [1]}), "sources has no column lat"),
         (np.zeros((2, 3)), "source 0 is an array"),
+        (np.ma.masked_less(np.array(PLACES), 2), "has masked entries"),
+        ([FRAME, FRAME], "source 0 is a geopandas GeoDataFrame"),
         (geopandas.GeoSeries([shapely.Point(500_000, 5e6)], crs=3857), "not on this map"),
     ],
 )

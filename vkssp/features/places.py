@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.checks import listed, shown
+from vkssp.checks import listed, shown, unmasked
 from vkssp.errors import QueryError
 from vkssp.features.shapes import in_degrees
 
@@ -45,6 +45,7 @@ def pairs_of(places: Any, name: str = "places") -> list[Any]:
     """
     if type(places) is list and all(type(place) is tuple for place in places):
         return list(places)
+    places = unmasked(places, name, QueryError)
     within = getattr(places, "places", None)
     if isinstance(within, list | tuple):
         places = within
@@ -67,7 +68,8 @@ def pair_of(place: Any) -> Any:
     """Return a shapely Point, or an object with ``lat`` and ``lon``, as a pair; anything else as it is."""
     if type(place) is tuple or place is None:
         return place
-    if getattr(place, "geom_type", None) == "Point":
+    kind = getattr(place, "geom_type", None)  # a Series of a GeoDataFrame has several
+    if isinstance(kind, str) and kind == "Point":
         return place if place.is_empty else (float(place.y), float(place.x))
     lat, lon = getattr(place, "lat", None), getattr(place, "lon", None)
     return (lat, lon) if isinstance(lat, float) and isinstance(lon, float) else place
