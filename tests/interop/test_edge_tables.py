@@ -128,6 +128,9 @@ def test_igraph(directed: bool) -> None:
     assert vkssp.from_igraph(graph, None).weight.max() == 1
     with pytest.raises(GraphError, match=r"weight is 'weight', and edges have .*'length'"):
         vkssp.from_igraph(graph)
+    graph.vs["name"] = [[at] for at in range(41)]
+    with pytest.raises(GraphError, match=r"names\[0\] is \[0\], which cannot be hashed"):
+        vkssp.from_igraph(graph, None)
     with pytest.raises(GraphError, match="give a graph of igraph"):
         vkssp.from_igraph(found)
 

@@ -198,6 +198,13 @@ def test_networks_without_streets_and_ids_of_numpy() -> None:
         assert vkssp.from_osmnx(network, turns=turns, seconds=1).num_arcs == 0
 
 
+def test_names_that_no_file_holds_are_replaced(tmp_path: Any) -> None:
+    graph = vkssp.from_osmnx(edited(lambda network: network.edges[10, 11, 0].update(name="Rue \ud800\0")))
+    names = {streets_of(graph).arc_name(arc) for arc in range(graph.num_arcs)}
+    assert "Rue \ufffd" in names
+    graph.save(tmp_path / "g.graph")
+
+
 def edited(change: Callable[[Any], None]) -> Any:
     network = cross()
     change(network)

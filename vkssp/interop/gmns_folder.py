@@ -142,7 +142,8 @@ def _points(
             row["geometry_id"]: row["geometry"] for _, row in rows_of(folder / _SHAPES, ("geometry_id", "geometry"))
         }
     texts = [text or known.get(key, "") for text, key in shapes]
-    found = shapely.from_wkt([text or None for text in texts], on_invalid="ignore")
+    with np.errstate(invalid="ignore"):  # NaN is refused below
+        found = shapely.from_wkt([text or None for text in texts], on_invalid="ignore")
     for at, text in enumerate(texts):
         line = found[at]
         if text and (line is None or line.geom_type != "LineString" or line.is_empty):

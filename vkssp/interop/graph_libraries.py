@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +38,7 @@ def from_igraph(graph: Any, weight: str | None = "weight", *, scale: float | Lit
         raise GraphError(f"weight is {shown(weight)}, and edges have {have}; give one of these, or None for weight 1")
     weights = np.ones(len(ends), np.int64) if weight is None else graph.es[weight]
     names: Any = list(graph.vs["name"]) if "name" in graph.vs.attributes() else False
-    if names and len(set(names)) < len(names):
+    if names and all(isinstance(name, Hashable) for name in names) and len(set(names)) < len(names):
         names = False
     options: dict[str, Any] = {"num_nodes": graph.vcount(), "undirected": not graph.is_directed()}
     return Graph.from_edges(ends[:, 0], ends[:, 1], weights, names=names, scale=scale, **options)

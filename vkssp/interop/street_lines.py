@@ -13,6 +13,7 @@ import numpy.typing as npt
 from vkssp.arrays import own
 from vkssp.checks import choice, listed, shown
 from vkssp.errors import GraphError
+from vkssp.features.columns import text_of
 from vkssp.graph import Graph
 from vkssp.graph.csr import ranges, within
 from vkssp.graph.geo import haversine
@@ -141,7 +142,7 @@ class StreetLines:
         count = len(self.tail)
         names: dict[str, int] = {"": 0}
         name, ref = (
-            np.array([names.setdefault(text, len(names)) for text in texts], np.uint32)
+            np.array([names.setdefault(text_of(text), len(names)) for text in texts], np.uint32)
             for texts in (self.name, self.ref)
         )
         nothing, no_ids = np.zeros(count), np.zeros(0, np.int64)
