@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.graph_files import arcs, csv_table, written
-from vkssp import FormatError, QueryError, read_graph
+from vkssp import UNREACHABLE, FormatError, Graph, QueryError, Solver, read_graph
 from vkssp.formats import read_file, stream
 
 TEXTS = st.text(st.sampled_from("aZ9 _-.é,;|\t'"), max_size=6)
@@ -52,6 +52,8 @@ def test_tables_are_read_as_the_module_csv_reads_them(
         chosen = read_file(path, edge_columns=[head, tail, "more"], directed=False)
     assert found.format == "csv" and sorted(arcs(found.graph)) == expected
     assert found.node_ids is not None and found.node_ids.tolist() == ids
+    names = list(range(len(ids))) if found.graph.names is None else found.graph.names.tolist()
+    assert names == ids and (found.graph.names is None) == (ids == list(range(len(ids))))
     others = [(ids.index(int(row[head])), ids.index(int(row[tail])), int(row["more"])) for row in rows]
     assert sorted(arcs(chosen.graph)) == sorted([*others, *((v, u, w) for u, v, w in others if u != v)])
 
@@ -88,7 +90,8 @@ def test_forms(tmp_path: Path, name: str, text: str, options: dict[str, Any], ex
         ("from,to,length\n\n1 2,,3\n", {}, "line 3: has an empty field, or several numbers in one"),
         ('from,to,length\n"1 2","",3\n', {}, "line 2: has an empty field, or several numbers in one"),
         ("from,to,length\n1,2,3\n1,A,3\n", {}, "line 3: 'A' is not a whole number"),
-        ("from,to,length\n1,2,0.5\n", {}, "weight 0.5 is not whole"),
+        ("from,to,length\n1,2,nan\n", {}, "line 2: weight nan is not finite"),
+        ("from,to,length\n1,2,99999999999999999999\n", {}, "line 2: 99999999999999999999 is too large a number"),
         ("from,to,length\n1,2,-3\n", {}, "weight -3 is negative"),
         ('from,to,name\n1,2,"a\nb"\n', {}, "line 2: has a quote that does not end in this line"),
         ("1,2\n", {"edge_columns": ["from", "to"]}, "has no names of columns in its first line; give the number"),
@@ -101,6 +104,21 @@ def test_tables_that_hold_no_edges(tmp_path: Path, text: str, options: dict[str,
     with pytest.raises(FormatError) as caught:
         read_graph(written(tmp_path, "a.csv", text), **options)
     assert words in str(caught.value)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.floats(0, 1e12)), min_size=1), st.booleans())
+def test_real_weights_and_ids_are_kept(edges: list[tuple[int, int, float]], directed: bool) -> None:
+    ids = [5_000_000_000 + 7 * at for at in range(10)]
+    named = [(ids[tail], ids[head], weight) for tail, head, weight in edges]
+    text = "".join(f"{tail},{head},{weight!r}\n" for tail, head, weight in named)
+    graph = read_graph(io.BytesIO(f"u,v,w\n{text}".encode()), format="csv", directed=directed)
+    wanted = Graph.from_edges(*zip(*named, strict=True), undirected=not directed)
+    with Solver(graph, "dijkstra") as solver, Solver(wanted, "dijkstra") as reference:
+        assert graph.names is not None and graph.names.tolist() == sorted({node for edge in named for node in edge[:2]})
+        found, true = (one.distances(graph.names) for one in (solver, reference))
+    if graph.scale is None:  # all of them are whole, and small
+        found = np.where(found == UNREACHABLE, np.inf, found)
+    assert np.allclose(found, true, rtol=1e-9, atol=20 * (graph.weight_error + wanted.weight_error))
 
 
 @pytest.mark.parametrize("columns", [["a"], "ab", [0, 0], [0, -1], [0, 1, 2, 3], [0, 1.5], 7])

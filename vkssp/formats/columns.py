@@ -83,6 +83,24 @@ class Weights:
 
 
 @dataclass(frozen=True)
+class AnyWeights:
+    """Column of finite weights from 0 on, whole or real."""
+
+    real: bool = True
+
+    def convert(self, values: Array) -> Array:
+        """Return the weights as float64."""
+        if values.dtype.kind == "i" and values.max() == np.iinfo(np.int64).max:  # it stands for all larger numbers
+            raise ValueError("there is a number that is too large; write it with a point, or as 1e30")
+        found = values.astype(np.float64)
+        if not np.isfinite(found).all():
+            raise ValueError(f"weight {found[~np.isfinite(found)][0]} is not finite")
+        if found.min() < 0:
+            raise ValueError(f"weight {values.min()} is negative; shortest paths need weights of 0 and more")
+        return found
+
+
+@dataclass(frozen=True)
 class Millionths:
     """Column of millionths of degrees, with a limit of the absolute value."""
 

@@ -12,15 +12,18 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from vkssp.arrays import own
 from vkssp.errors import FormatError, QueryError
 from vkssp.formats.build import GraphFile, Options
-from vkssp.formats.columns import AnyIds, Weights
-from vkssp.formats.edge_list import graph_of_ids
+from vkssp.formats.columns import AnyIds, AnyWeights, Weights
+from vkssp.formats.edge_list import graph_of_ids, renumbered
 from vkssp.formats.numeric_text import Array, Column, Layout, read_table, shown
 from vkssp.formats.stream import Lines
+from vkssp.graph import UNREACHABLE, Graph
 
 #: Usual names of the columns of tails and heads, in pairs, and of weights.
 ENDS = (
@@ -59,8 +62,9 @@ def is_table(line: bytes) -> bool:
 def read_csv(lines: Lines, options: Options) -> GraphFile:
     """Read edges from columns of a table: two ids and perhaps a weight on each line, and other columns.
 
-    Ids are as in edge lists, and an edge is an arc unless the option `directed` is False. Lines that begin with # are
-    comments.
+    Nodes are numbered as in edge lists, and have their ids as names unless these are the numbers. Weights that are not
+    whole are real ones, unless the option `scale` makes them whole. An edge is an arc unless the option `directed` is
+    False. Lines that begin with # are comments.
     """
     for _ in lines.comments(_COMMENT):
         pass
@@ -73,16 +77,33 @@ def read_csv(lines: Lines, options: Options) -> GraphFile:
         lines.next(_COMMENT)
     elif lines.line == 1 and lines.peek().startswith(_MARK):
         lines.skip(len(_MARK))
-    ids = AnyIds(2**53 - 1 if len(columns) > 2 else 2**63 - 2)
-    weight: list[Column] = [Weights(options.scale)]
-    kinds = [ids, ids, *weight]
+    any_ids = AnyIds(2**53 - 1 if len(columns) > 2 else 2**63 - 2)
+    weight: list[Column] = [AnyWeights() if options.scale is None else Weights(options.scale)]
+    kinds = [any_ids, any_ids, *weight]
     usage = ",".join(fields[at] if named else f"column {at + 1}" for at in columns)
     order = np.argsort(columns).tolist()
     table = _Table(lines, delimiter, len(fields), sorted(columns))
     read = read_table(table, Layout(usage, [kinds[at] for at in order], _COMMENT))
     tail, head, *rest = (read[order.index(at)] for at in range(len(columns)))
     undirected = options.directed is False
-    return graph_of_ids(lines, tail, head, rest[0] if rest else None, options, "csv", undirected=undirected)
+    weights = rest[0] if rest else None
+    if weights is None or _are_whole(weights):
+        whole = None if weights is None else weights.astype(np.uint32, copy=False)
+        found = graph_of_ids(lines, tail, head, whole, options, "csv", undirected=undirected)
+    else:
+        ids, tails, heads = renumbered(lines, tail, head, undirected=undirected)
+        graph = Graph.from_edges(tails, heads, weights, num_nodes=len(ids), undirected=undirected, names=False)
+        found = GraphFile(graph, "csv", ids)
+    names = found.node_ids
+    assert names is not None
+    if np.array_equal(names, np.arange(len(names))):
+        return found
+    return replace(found, graph=replace(found.graph, names=own(names)))
+
+
+def _are_whole(weights: Array) -> bool:
+    """Return whether weights are whole numbers that a graph holds as they are."""
+    return bool(weights.max(initial=0) < UNREACHABLE and (weights == np.trunc(weights)).all())
 
 
 def _delimiter(line: bytes) -> bytes:

@@ -57,12 +57,18 @@ def graph_of_ids(
     lines: Lines, tail: Array, head: Array, weight: Uint32s | None, options: Options, format: str, *, undirected: bool
 ) -> GraphFile:
     """Return the graph of edges between any ids, whose nodes are numbered in ascending order of their ids."""
-    check_sizes(lines, lines.line - 1, 0, len(tail), undirected=undirected)
-    names, tails, heads = _renumbered(tail, head)
-    if len(names) > MOST_NODES:
-        raise lines.error(f"has {len(names)} nodes, more than the {MOST_NODES} that can be read")
+    names, tails, heads = renumbered(lines, tail, head, undirected=undirected)
     graph = graph_of_edges(len(names), tails, heads, weight, options, undirected=undirected)
     return GraphFile(graph, format, names)
+
+
+def renumbered(lines: Lines, tail: Array, head: Array, *, undirected: bool) -> tuple[Array, Uint32s, Uint32s]:
+    """Return the ids that occur, in ascending order, and the ends of edges by their positions among these."""
+    check_sizes(lines, lines.line - 1, 0, len(tail), undirected=undirected)
+    found = _renumbered(tail, head)
+    if len(found[0]) > MOST_NODES:
+        raise lines.error(f"has {len(found[0])} nodes, more than the {MOST_NODES} that can be read")
+    return found
 
 
 def _comments(lines: Lines) -> tuple[tuple[int, int] | None, bool]:
