@@ -40,8 +40,7 @@ def from_osmnx(
     Parameters
     ----------
     network : networkx.MultiDiGraph
-        The network, projected or not; a MultiGraph has both directions of each edge. They need
-        the extra ``osmnx`` or the extra ``networkx``.
+        The network, projected or not; a MultiGraph has both directions of each edge. osmnx is in the extra ``osmnx``.
     weight : str, optional
         Attribute of the edges to minimize. By default ``"travel_time"`` if all edges have it, or else length by
         ``"speed_kph"``, in seconds, if all edges have that, or else ``"length"`` in metres.

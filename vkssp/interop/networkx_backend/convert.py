@@ -50,12 +50,12 @@ def from_networkx(G: Any, weight: Any = "weight") -> Graph:
     Parameters
     ----------
     G : networkx.Graph
-        The graph, or a view of one: directed or not, with parallel edges, which are kept, or without.
-        NetworkX is in the extra ``networkx``.
+        The graph, or a view of one: directed or not, with parallel edges, which are kept, or without. NetworkX is
+        in the extra ``networkx``.
     weight : hashable, optional
-        Attribute of the edges that is their weight: numbers from 0 on, 1 where an edge does not have it. If all of them
-        are whole numbers of type int, distances are exact integers; see `Graph.from_csr`. By default ``"weight"``; None
-        gives each edge the weight 1.
+        Attribute of the edges that is their weight: any numbers from 0 on, 1 where an edge does not have it. If all of
+        them are whole numbers of type int, distances are exact integers; see `Graph.from_csr`. By default ``"weight"``;
+        None gives each edge the weight 1.
 
     Returns
     -------
