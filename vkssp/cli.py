@@ -68,7 +68,7 @@ def _parsed(given: list[str]) -> argparse.Namespace:
     """Return the parsed arguments; end the program after help or an error."""
     if not given or given[0] not in names():
         parser = make_parser(whole=False)
-        parser.parse_args(given)
+        parser.parse_known_args(given)
         parser.error("the command comes before everything else")
     name, *rest = given
     parser = command_parser(name)

@@ -144,6 +144,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["info", "none.graph"], "none.graph does not exist; check the path"),
         (["info", "none.osm.pbf"], "none.osm.pbf does not exist"),
         (["info", "."], ". is a folder; give a file"),
+        (["-q", "info", "GRAPH"], "vkssp: the command comes before everything else; see 'vkssp --help'"),
         (["route", "GRAPH", "--from", FROM], "required: --to"),
         (["route", "GRAPH", "--from", "Paris", "--to", TO], "'Paris' is not LAT,LON in degrees"),
         (["route", "GRAPH", "--from", "42.5", "--to", TO], "'42.5' is not LAT,LON"),
