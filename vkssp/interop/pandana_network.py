@@ -18,6 +18,7 @@ from vkssp.checks import choice, flag, is_many, number_of, shown, whole_number
 from vkssp.errors import GraphError, NoRouteError, QueryError
 from vkssp.features.frames import pandas_for
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.csr import ranges
 from vkssp.hierarchy.prepare import prepare
 from vkssp.log import logger
 from vkssp.resource import Resource
@@ -402,17 +403,23 @@ class Network(Resource):
         self, solver: Solver, kind: str, decay: str, distance: float, limit: int, nodes: Uint32s, values: Floats
     ) -> Floats:
         found, at = np.full(len(self.nodes_df), -1.0), 0
-        ranked = np.argsort(values, kind="stable")
-        targets, column = np.unique(nodes[ranked], return_inverse=True)
+        targets, target, several = np.unique(nodes, return_inverse=True, return_counts=True)
         if not len(targets):
             return found
+        # The values of a target, by their ranks among all values, follow each other.
+        ranked = np.argsort(values, kind="stable")
+        ranks = np.argsort(target[ranked], kind="stable")
+        start = np.cumsum(several) - several
         for rows in self._rows(solver, np.arange(len(found)), targets, limit):
-            # How many values up to each one, in rising order, are in range.
-            within = np.cumsum((rows <= limit)[:, column], axis=1, dtype=np.int32)
-            count = within[:, -1]
-            place = np.minimum((count * _SHARES[kind]).astype(np.int64), count - 1)
-            which = (within > place[:, None]).argmax(axis=1)
-            found[at : at + len(rows)] = np.where(count > 0, values[ranked[which]], -1.0)
+            row, column = np.nonzero(rows <= limit)
+            number = several[column]
+            keys = np.repeat(row, number) * len(values) + ranks[ranges(start[column], number)]
+            keys.sort()
+            count = np.bincount(keys // len(values), minlength=len(rows))
+            first, place = np.cumsum(count) - count, np.minimum((count * _SHARES[kind]).astype(np.int64), count - 1)
+            is_any = count > 0
+            chosen = keys[(first + place)[is_any]] % len(values)
+            found[at : at + len(rows)][is_any] = values[ranked[chosen]]
             at += len(rows)
         return found
 

@@ -22,17 +22,25 @@ from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import nodes_of
 from vkssp.solver.decay import BITS, Decay
 from vkssp.solver.row_maker import RowBlock
+from vkssp.solver.sampling import drawn
 from vkssp.solver.tables import RowSource, rows
 
 # Searches from sources, whose rows are summed up where they are made, that take as long as a search from a node with a
 # value, whose whole row is needed: on the CPU, and on a device, from which such a row is downloaded.
 _SOURCES_A_VALUE, _SOURCES_A_ROW = 2, 100
+# Entries of a whole row that take as long to sum up as a search takes for a node that it reaches, and the number of
+# searches that estimate how many nodes are reached.
+_CELLS_A_NODE, _SAMPLE = 20, 32
 # Bits of the sums of the magnitudes of values, and of values that are multiplied by weights.
 _SUM_BITS = 62
 
 
 class Accessible(RowSource, Protocol):
     """Solver or pool that can make another one, with the same devices, for another graph."""
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm, or of several, joined by commas."""
 
     @property
     def device(self) -> Device | CpuDevice:
@@ -123,7 +131,11 @@ def sums_of_groups(
 def _sums(source: Accessible, groups: Groups, table: npt.NDArray[Any], aggregates: Any, limit: int) -> Int64s:
     """Return the aggregates of groups, by searches from them or, if these are fewer, from the nodes with values."""
     valued = np.flatnonzero(table.any(axis=1)).astype(np.uint32)
-    some = _SOURCES_A_VALUE if isinstance(source.device, CpuDevice) else _SOURCES_A_ROW
+    some: float = _SOURCES_A_VALUE if isinstance(source.device, CpuDevice) else _SOURCES_A_ROW
+    if limit < UNREACHABLE and source.algorithm == "dijkstra" and some * len(valued) < len(groups):
+        # Within a limit a search takes as long as it reaches nodes, and a whole row as long as there are nodes.
+        reached = _reached(source, limit)
+        some = 1.0 + len(table) / (_CELLS_A_NODE * max(1.0, reached))
     if some * len(valued) >= len(groups):
         try:
             return aggregated_rows(source, groups, aggregates, limit)
@@ -135,6 +147,14 @@ def _sums(source: Accessible, groups: Groups, table: npt.NDArray[Any], aggregate
     with source.for_graph(backward(source.graph)) as solver:
         blocks = rows(solver, solver.graph, Groups.of_nodes(valued), nodes, limit=limit)
         return collected(blocks, valued, nodes, groups, aggregates)
+
+
+def _reached(source: Accessible, limit: int) -> float:
+    """Estimate the number of nodes within a limit of a node, by some searches."""
+    count = source.graph.num_nodes
+    nodes = drawn(np.arange(count, dtype=np.uint32), min(_SAMPLE, count), seed=0)
+    nodes_within = CumulativeSums(np.ones((1, count), np.int64), np.array([limit], np.uint32))
+    return float(aggregated_rows(source, Groups.of_nodes(nodes), (nodes_within,), limit).mean())
 
 
 def shaped(sums: npt.NDArray[Any], is_one: bool, is_flat: bool) -> npt.NDArray[Any]:
