@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import networkx as nx
 import numpy as np
 import pytest
@@ -235,8 +236,12 @@ def test_arguments_of_solvers(device: Device, graph: Graph, tmp_path: Path, kind
 def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) -> None:
     check_refused(Router, {"graph": streets, "algorithm": "near_far", "device": device, "metric": "distance"})
     check_refused(Router, {"graph": streets, "avoid": {}})
-    with pytest.raises(QueryError, match=r"^graph is a networkx Graph; make a Graph, with read_graph, .*from_scipy"):
+    with pytest.raises(
+        QueryError, match=r"^graph is a networkx Graph; make a Graph, with from_networkx, or from_osmnx"
+    ):
         Router(nx.path_graph(3))  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match=r"^path is a networkx Graph, no file; make a Graph of it with from_networkx"):
+        read_graph(nx.path_graph(3))  # type: ignore[arg-type]
     with Router(streets, "near_far", device) as router:
         around = {"limits": [1.0], "width_m": 50.0}
         check_refused(
@@ -281,8 +286,11 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
         check_refused(write_value_map, {**valued, "nodes": [0, 1, 2, 3]}, ("facts mapping",))
         check_refused(lambda shapes: write_value_map(**valued, shapes=shapes), {"shapes": []})
         check_refused(lambda values: write_value_map(page, streets, {"values": values}), {"values": [1] * 4})
-        # Texts are no numbers, and a pair has an order.
-        for place in (("0.0001", "0.0001"), {0.0001, 0.0002}, (True, False), "12"):
+        assert router.isochrones(HERE, 1.0)[0].limit == found[0].limit  # one limit is a list of one
+        assert router.table([HERE], metrics="distance").metrics == ("distance",)
+        # Texts are no numbers, and a pair has an order; a table of places is no place.
+        several = geopandas.GeoDataFrame(geometry=geopandas.points_from_xy([0.0, 1.0], [0.0, 1.0]), crs=4326)
+        for place in (("0.0001", "0.0001"), {0.0001, 0.0002}, (True, False), "12", several):
             with pytest.raises(QueryError, match="give a pair of latitude and longitude"):
                 router.route(place, THERE)  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="there are 2 names for 1 places; give one for each"):

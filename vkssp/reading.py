@@ -8,9 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
-from vkssp.checks import flag, no_file, path_of
+from vkssp.checks import flag, no_file, path_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
+from vkssp.graph.graph import maker_of
 from vkssp.log import logger
 from vkssp.streams import kept_stream
 
@@ -100,6 +101,9 @@ def _read(
     if isinstance(path, str) and is_expression(path):
         refuse({**of_extracts, **of_files}, path, "a graph to generate")
         return from_expression(path)
+    maker = maker_of(path)
+    if maker is not None and not isinstance(path, str):
+        raise QueryError(f"path is {shown(path)}, no file; make a Graph of it with {maker}")
     source, progress = path_of(path), flag(progress, "progress")
     if source.is_dir():
         raise FormatError(f"{source} is a folder; give a file")

@@ -167,6 +167,7 @@ def test_files(
         ("a.txt", "", "is empty"),
         ("a.txt", " \n \n", "is empty"),
         ("a.txt", "\0\1\2\3", "is no text and no saved graph"),
+        ("a.graphml", "<?xml version='1.0'?>\n<graphml>\n", "load it with osmnx.load_graphml or networkx.read_graphml"),
         ("a.txt", "hello\nworld\n", "is no graph that can be read: it begins with 'hello'"),
     ],
 )

@@ -52,4 +52,7 @@ def format_of(lines: Lines) -> str:
         if name.endswith(".mtx"):
             return "matrixmarket"
         return "metis" if name.endswith((".graph", ".metis")) else "edge_list"
-    raise lines.error(f"is no graph that can be read: it begins with '{shown(line)}'; give a graph as {_KNOWN}")
+    cure = f"give a graph as {_KNOWN}"
+    if name.endswith(".graphml") or b"<graphml" in start[:1000]:
+        cure = "load it with osmnx.load_graphml or networkx.read_graphml, and give that to from_osmnx or from_networkx"
+    raise lines.error(f"is no graph that can be read: it begins with '{shown(line)}'; {cure}")

@@ -48,6 +48,18 @@ from vkssp.memory import require
 _NODE_BYTES, _EDGE_BYTES = 9, 30
 # Further bytes for each edge with a real weight: in the order of the rows, and in units before and after rounding.
 _REAL_BYTES = 24
+# What makes graphs of the objects of other libraries, by the name of the package.
+_MAKERS = {
+    "geopandas": "from_geodataframe",
+    "igraph": "from_igraph",
+    "networkit": "from_networkit",
+    "networkx": "from_networkx, or from_osmnx for a street network",
+    "numpy": "Graph.from_edges or Graph.from_csr",
+    "pandas": "from_dataframe",
+    "polars": "from_dataframe",
+    "pyarrow": "from_dataframe",
+    "scipy": "Graph.from_scipy",
+}
 
 
 def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Floats | None]:
@@ -629,7 +641,13 @@ class Graph:
 
 def checked_graph(graph: Any, error: Error = GraphError) -> Graph:
     """Return an argument that must be a graph; otherwise raise an error that says how to make a graph."""
-    return instance(graph, Graph, "graph", "make a Graph, with read_graph, Graph.from_edges or Graph.from_scipy", error)
+    cure = f"make a Graph, with {maker_of(graph) or 'read_graph or Graph.from_edges'}"
+    return instance(graph, Graph, "graph", cure, error)
+
+
+def maker_of(value: object) -> str | None:
+    """Return what makes a graph of an object of another library; None if its library is not known."""
+    return _MAKERS.get(type(value).__module__.partition(".")[0])
 
 
 def _remade(

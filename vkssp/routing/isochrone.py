@@ -136,7 +136,7 @@ def isochrones_around(
     metric: str,
     origins: Sequence[LatLon],
     names: Sequence[str],
-    limits: Sequence[float],
+    limits: float | Sequence[float],
     width_m: float,
     reverse: bool = False,
 ) -> Iterator[list[Isochrone]]:
@@ -154,7 +154,7 @@ def isochrones_around(
         Latitude and longitude of the places in degrees.
     names : sequence of str
         Names of the places in errors.
-    limits : sequence of float
+    limits : float or sequence of float
         Limits in seconds, metres or weights.
     width_m : float
         Metres to either side of a road.
@@ -163,10 +163,12 @@ def isochrones_around(
     """
     places = [checked_place(index, origin, name) for origin, name in zip(origins, names, strict=True)]
     unit = unit_of(index.graph, metric)
-    weights = unit.limits(limits)
+    one = number_of(limits)
+    given: Any = limits if one is None else [one]
+    weights = unit.limits(given)
     metres = unit.per_weight if metric == "distance" else None
     # Limits may be larger than any distance in units of real weights.
-    numbers = [] if unit.units.scale is None else sorted({float(limit) for limit in limits})
+    numbers = [] if unit.units.scale is None else sorted({float(limit) for limit in given})
     told = [(one / unit.per_distance, one if unit.name == "duration" else None) for one in numbers]
     width = number_of(width_m)
     if width is None or not WIDTHS_M[0] <= width <= WIDTHS_M[1]:

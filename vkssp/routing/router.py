@@ -304,7 +304,12 @@ class Router(Resource):
 
     @rescaled
     def isochrones(
-        self, origin: PlaceLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M, *, reverse: bool = False
+        self,
+        origin: PlaceLike,
+        limits: float | Sequence[float],
+        width_m: float = DEFAULT_WIDTH_M,
+        *,
+        reverse: bool = False,
     ) -> list[Isochrone]:
         """Return the isochrones of a place for some limits, all from one search.
 
@@ -315,7 +320,7 @@ class Router(Resource):
         ----------
         origin : tuple of (float, float)
             Latitude and longitude in degrees.
-        limits : sequence of float
+        limits : float or sequence of float
             Limits in seconds, in metres if the metric is ``"distance"``, or in weights if the graph's weights are no
             durations. Each is more than 0; any order.
         width_m : float
@@ -342,7 +347,12 @@ class Router(Resource):
         return found
 
     def isochrones_of_each(
-        self, origins: PlacesLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M, *, reverse: bool = False
+        self,
+        origins: PlacesLike,
+        limits: float | Sequence[float],
+        width_m: float = DEFAULT_WIDTH_M,
+        *,
+        reverse: bool = False,
     ) -> Iterator[list[Isochrone]]:
         """Return the isochrones of each of many places; with ``block_resident`` many searches run at once.
 
@@ -421,7 +431,7 @@ class Router(Resource):
         self,
         sources: PlacesLike,
         targets: PlacesLike | None = None,
-        metrics: Sequence[str] | None = None,
+        metrics: str | Sequence[str] | None = None,
         *,
         reverse: bool = False,
     ) -> Table:
@@ -431,7 +441,7 @@ class Router(Resource):
         ----------
         sources, targets : sequence of (float, float)
             Latitude and longitude in degrees; by default the targets are the sources.
-        metrics : sequence of str, optional
+        metrics : str or sequence of str, optional
             ``"duration"`` in seconds and ``"distance"`` in metres, both along the path that `route` returns;
             ``"weight"``, in the weights of the router's metric. By default the router's metric: durations, or weights
             if the graph's weights are no durations; or distances.

@@ -194,7 +194,7 @@ class Table:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "duration") -> tuple[str, ...]:
+def checked_metrics(graph: Graph, metrics: str | Sequence[str] | None, least: str = "duration") -> tuple[str, ...]:
     """Return the checked metrics of a table of a graph.
 
     The default is the metric that searches minimize: durations, or weights if they are no durations, or distances.
@@ -207,7 +207,7 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "d
     timed = duration(graph, 1) is not None
     if metrics is None:
         return (least,) if timed or least != "duration" else ("weight",)
-    given = items_of(metrics) or []
+    given = [metrics] if isinstance(metrics, str) else items_of(metrics) or []
     wanted = tuple(str(name) for name in given if isinstance(name, str) and name in DTYPES)
     if not wanted or len(set(wanted)) < len(given):
         raise QueryError(f"metrics is {shown(metrics)}; give some of {', '.join(DTYPES)}, each once")
