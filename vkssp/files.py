@@ -109,7 +109,7 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
 @contextmanager
 def standard_output(ending: str) -> Iterator[str]:
     """Yield a name that `atomic_write` takes for standard output during the block, with the ending of a format."""
-    name = f"standard output{ending}"
+    name = f"-{ending}"  # as on the command line
     _standard.add(name)
     try:
         yield name
