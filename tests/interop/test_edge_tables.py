@@ -58,6 +58,9 @@ def test_names_and_nodes(make: Any) -> None:
     graph = vkssp.from_dataframe(make(edges), "a", "b", "cost", nodes=make(table), node="id")
     assert graph.names is not None and graph.names.tolist() == names and graph.lat is not None
     assert np.array_equal(graph.lat, table["lat"])
+    table = {"id": names, "y": table["lat"], "x": table["lon"]}  # as osmnx calls them
+    same = vkssp.from_dataframe(make(edges), "a", "b", "cost", nodes=make(table), node="id")
+    assert np.array_equal(same.lat, graph.lat) and np.array_equal(same.lon, graph.lon)  # type: ignore[arg-type]
     assert np.array_equal(distances(graph, names), expected(TAIL, HEAD, WEIGHT, 41, undirected=False))
 
 
@@ -105,6 +108,8 @@ def test_nullable_integers_stay_integers() -> None:
         ({"u": [1], "v": [2], "w": 3}, {}, r"edges\['w'\] is 3; give a list"),
         ({"u": ["a", pandas.NA], "v": ["b", "c"], "w": [3, 4]}, {}, r"edges\['u'\] has no value in row 1"),
         (polars.DataFrame({"u": [1], "v": [2], "w": [2**100]}), {}, r"edges\['w'\] is no array for NumPy"),
+        (pandas.DataFrame({"u": [1], "v": [2], "w": [3]}).set_index(["u", "v"]), {}, r"take u and v .*reset_index\(\)"),
+        ({"u": [1], "v": [2]}, {}, "add a column of ones"),
         ({"u": [[1]], "v": [2], "w": [3]}, {"nodes": {"n": [1], "lat": [0], "lon": [0]}}, "cannot be hashed"),
         ({"u": [1], "v": [2], "w": [3]}, {"nodes": {"n": [[1]], "lat": [0], "lon": [0]}}, "cannot be hashed"),
         ({"u": [0], "v": [0], "w": [1]}, {"nodes": {"n": [0, 0], "lat": [0, 0], "lon": [0, 0]}}, "a node twice"),

@@ -54,7 +54,7 @@ def test_lines_are_joined_at_their_ends() -> None:
     assert route.distance_m == pytest.approx(ab / 2 + bc + dc / 2, abs=0.1)
 
 
-def test_weights_speeds_and_directions() -> None:
+def test_weights_speeds_and_directions(caplog: pytest.LogCaptureFixture) -> None:
     inf = np.inf
     graph = vkssp.from_geodataframe(layer(cost=[1.5, 2.0, 4.0]), "cost")
     assert table(graph)[0].tolist() == [0, 1.5, 3.5, 7.5]
@@ -68,6 +68,11 @@ def test_weights_speeds_and_directions() -> None:
     ):
         one = vkssp.from_geodataframe(layer(cost=[1.5, 2.0, 4.0], oneway=values), "cost", oneway="oneway")
         assert table(one).tolist() == [[0, 1.5, 3.5, 7.5], [inf, 0, 2, 6], [inf, 2, 0, 4], [inf, inf, inf, 0]]
+    caplog.clear()
+    vkssp.from_geodataframe(layer(oneway=["yes", "no", "-1"]), oneway="oneway")
+    assert not caplog.records
+    both_ways = vkssp.from_geodataframe(layer(oneway=["yes", "no", "-1"]))
+    assert both_ways.num_arcs == 6 and "a column 'oneway' that is not used" in caplog.text
     # The costs of pgRouting: a negative one closes a direction.
     for back in ([3.0, 2.0, np.nan], pandas.array([3, 2, None], "Int64")):
         both = layer(cost=[1.5, -1.0, 4.0], back=back)

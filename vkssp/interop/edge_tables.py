@@ -13,6 +13,9 @@ from vkssp.errors import GraphError
 from vkssp.formats.csv_edges import ENDS, WEIGHTS
 from vkssp.graph import Graph
 
+# Usual names of the columns of latitudes and longitudes, in pairs.
+_COORDINATES = (("lat", "lon"), ("latitude", "longitude"), ("y", "x"))
+
 
 def from_dataframe(
     edges: Any,
@@ -23,8 +26,8 @@ def from_dataframe(
     undirected: bool = False,
     nodes: Any = None,
     node: str | None = None,
-    lat: str = "lat",
-    lon: str = "lon",
+    lat: str | None = None,
+    lon: str | None = None,
     scale: float | Literal["auto"] | None = "auto",
 ) -> Graph:
     """Make a graph of a table of edges.
@@ -43,8 +46,9 @@ def from_dataframe(
         Table of the nodes, with coordinates. The graph then has these nodes, in this order and by their names.
     node : str, optional
         Name of its column of nodes; by default its index, if it has one, or else its first column.
-    lat, lon : str
-        Names of its columns of coordinates, in degrees.
+    lat, lon : str, optional
+        Names of its columns of coordinates, in degrees; by default ``lat`` and ``lon``, ``latitude`` and ``longitude``,
+        or ``y`` and ``x``, as osmnx calls them.
     scale : float, "auto" or None
         Unit for real weights; see `Graph.from_csr`.
 
@@ -64,12 +68,15 @@ def from_dataframe(
     columns = column_names(edges, "edges")
     usual = next((pair for pair in ENDS if set(pair) <= set(columns)), None)
     if usual is None and None in (tail, head):
-        raise GraphError(f"edges has the columns {shown(columns)}; give the names of those for tail and head")
+        in_index = [name for name in getattr(getattr(edges, "index", None), "names", ()) if name is not None]
+        cure = f"take {' and '.join(map(str, in_index))} from the index by edges.reset_index(), or " * bool(in_index)
+        raise GraphError(f"edges has the columns {shown(columns)}; {cure}give the names of those for tail and head")
     ends = [default if given is None else given for given, default in zip((tail, head), usual or ("", ""), strict=True)]
     if weight is None:
         weight = next((name for name in WEIGHTS if name in columns and name not in ends), None)
         if weight is None:
-            raise GraphError(f"edges has the columns {shown(columns)}; give the name of that for weight")
+            cure = "give the name of that for weight, or add a column of ones"
+            raise GraphError(f"edges has the columns {shown(columns)}; {cure}")
     tails, heads, weights = (column(edges, name, "edges") for name in (*ends, weight))
     if nodes is None:
         return Graph.from_edges(tails, heads, weights, undirected=undirected, scale=scale)
@@ -95,14 +102,16 @@ def from_dataframe(
             raise GraphError(f"edges[{end!r}] has {shown(items[at])} in row {at}, which is no node; {cure}")
         positions.append(np.array(found, np.int64))
     is_plain = names == list(range(len(names)))
+    in_table = column_names(nodes, "nodes")
+    usual = next((pair for pair in _COORDINATES if set(pair) <= set(in_table)), _COORDINATES[0])
     return Graph.from_edges(
         positions[0],
         positions[1],
         weights,
         num_nodes=len(names),
         undirected=undirected,
-        lat=column(nodes, lat, "nodes"),
-        lon=column(nodes, lon, "nodes"),
+        lat=column(nodes, usual[0] if lat is None else lat, "nodes"),
+        lon=column(nodes, usual[1] if lon is None else lon, "nodes"),
         scale=scale,
         names=False if is_plain else names,
     )

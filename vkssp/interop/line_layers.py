@@ -15,7 +15,9 @@ from vkssp.graph.geo import EARTH_RADIUS
 from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.interop.edge_tables import column_names
 from vkssp.interop.street_lines import Floats, Int64s, StreetLines, metres_along
+from vkssp.log import logger
 
+_log = logger(__name__)
 #: Values of a column of one-way streets, in lower case: along the line, against it, and both.
 _ALONG = frozenset(("1", "1.0", "yes", "true", "y", "f", "ft", "forward", "along"))
 _AGAINST = frozenset(("-1", "-1.0", "t", "tf", "reverse", "backward", "against"))
@@ -50,7 +52,8 @@ def from_geodataframe(
         Column of speeds in km/h, instead of `weight`; weights are seconds then.
     oneway : str, optional
         Column that closes directions: ``yes``, ``true``, ``1``, ``F`` or ``FT`` leave that along the line, ``-1``,
-        ``T``, ``TF`` or ``reverse`` that against it, ``no``, ``false``, ``0``, ``B`` or nothing both.
+        ``T``, ``TF`` or ``reverse`` that against it, ``no``, ``false``, ``0``, ``B`` or nothing both. By default lines
+        lead in both directions, and the log warns if the layer has a column ``oneway``.
     name : str, optional
         Column of the names of streets.
     seconds : float
@@ -77,6 +80,8 @@ def from_geodataframe(
     first, points, row = _pieces(shapes, labels)
     metres = metres_along(first, points)
     weights, per_unit = _weights(lines, len(shapes), row, metres, weight, reverse_weight, speed, seconds)
+    if oneway is None and reverse_weight is None and "oneway" in column_names(lines, "lines"):
+        _log.warning("lines has a column 'oneway' that is not used; give oneway='oneway' to close directions by it")
     open_ = np.ones((len(shapes), 2), np.bool_) if oneway is None else _directions(lines, oneway, labels)
     weights = np.where(open_[row], weights, np.inf)
     tail, head, lat, lon = _nodes(first, points, tolerance)
