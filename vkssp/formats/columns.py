@@ -70,7 +70,7 @@ class Weights:
             if values.dtype.kind == "f" and (values != np.trunc(values)).any():
                 raise ValueError(
                     f"weight {values[values != np.trunc(values)][0]} is not whole; "
-                    "give a scale, such as 1000, by which all are multiplied before they are rounded"
+                    "give a scale (--scale), such as 1000, by which all are multiplied before they are rounded"
                 )
         if values.min() < 0:  # also weights that would be rounded to 0
             raise ValueError(f"weight {values.min()} is negative; shortest paths need weights of 0 and more")
