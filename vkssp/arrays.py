@@ -1,8 +1,9 @@
-"""Arrays that nothing can write to, arrays in huge pages of memory, and short texts of objects that hold arrays."""
+"""Arrays that nothing can write to, of objects, and in huge pages; short texts of objects that hold arrays."""
 
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -46,6 +47,13 @@ def _is_fixed(array: npt.NDArray[Any]) -> bool:
     if isinstance(part, mmap.mmap):
         return memoryview(part).readonly
     return isinstance(part, bytes)
+
+
+def objects(items: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return items as a one-dimensional array of objects; NumPy would make columns of tuples and shapes."""
+    found = np.empty(len(items), object)
+    found[:] = items
+    return found
 
 
 def in_huge_pages(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -148,6 +148,11 @@ def test_a_grid_of_random_lines() -> None:
         (layer(ow=[1, np.array([1, 2]), 2]), {"oneway": "ow"}, r"lines\['ow'\] is an array of shape .* in row 1"),
         (layer(kmh=[1, 1e-320, 2]), {"speed": "kmh"}, r"lines\['kmh'\] is .*e-32. in row 1; give speeds above 0"),
         (layer(), {"weight": "cost"}, "lines has no column 'cost'"),
+        (
+            layer(cost=[1, 2, 3], time=[1, 2, 3]).rename(columns={"time": "cost"}),
+            {"weight": "cost"},
+            "lines has several columns 'cost'",
+        ),
         (layer(cost=[1, "x", 2]), {"weight": "cost"}, r"lines\['cost'\] is 'x' in row 1"),
         (layer(ow=[1, "maybe", 2]), {"oneway": "ow"}, r"lines\['ow'\] is 'maybe' in row 1; give yes, -1 or no"),
         (layer(kmh=[1, 0, 2]), {"speed": "kmh"}, r"lines\['kmh'\] is 0 in row 1; give speeds above 0"),

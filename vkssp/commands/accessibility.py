@@ -328,13 +328,13 @@ def _nearest(
     """Return titles for a map and the ids of the nearest opportunities and how far they are, by names for a file."""
     import numpy as np
 
+    from vkssp.arrays import objects
     from vkssp.graph import UNREACHABLE
 
     if args.nearest is None:
         return {}
     found = router.nearest_opportunities(origins, opportunities.places or [], args.nearest, reverse=args.reverse)
-    ids = np.empty(len(opportunities.ids) + 1, object)
-    ids[:] = [*opportunities.ids, None]
+    ids = objects([*opportunities.ids, None])
     columns: dict[str, tuple[str, npt.NDArray[Any]]] = {}
     for at in range(found.opportunity.shape[1]):
         which, name = found.opportunity[:, at], f"nearest_{at + 1}"

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import dtype_of, is_many, shown, unmasked
+from vkssp.arrays import objects
+from vkssp.checks import dtype_of, is_many, is_missing, shown, unmasked
 from vkssp.errors import QueryError
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -43,9 +44,8 @@ class Plain(NamedTuple):
         """Return the values with texts that UTF-8 can hold; see `text_of`."""
         if self.kind != "text":
             return self
-        texts = np.empty(len(self.values), object)
-        texts[:] = [None if value is None else text_of(value) for value in self.values.tolist()]
-        return Plain(texts, self.missing)
+        texts = [None if value is None else text_of(value) for value in self.values.tolist()]
+        return Plain(objects(texts), self.missing)
 
     def told(self) -> list[Any]:
         """Return the values as Python's objects, None where there is none."""
@@ -71,15 +71,7 @@ def column_of(values: Sequence[Any]) -> npt.NDArray[Any]:
     is_whole = kinds == {bool} or (kinds == {int} and all(-_INT64 <= value < _INT64 for value in known))
     if is_whole and len(known) == len(values):
         return np.array(values, np.bool_ if kinds == {bool} else np.int64)
-    column = np.empty(len(values), object)
-    column[:] = values if is_whole else [None if value is None else _text(value) for value in values]
-    return column
-
-
-def _is_none(value: Any) -> bool:
-    if isinstance(value, float):
-        return value != value
-    return value is None or type(value).__name__ in ("NAType", "NaTType")  # pandas' values for what is missing
+    return objects(values if is_whole else [None if value is None else _text(value) for value in values])
 
 
 def _text(value: object) -> str:
@@ -115,7 +107,7 @@ def plain(column: npt.NDArray[Any]) -> Plain:
     """Return a column as values of one kind."""
     if column.dtype.kind == "O":
         told = [value.item() if isinstance(value, np.generic) else value for value in column]
-        told = [None if _is_none(value) else value for value in told]
+        told = [None if is_missing(value) else value for value in told]
         again = column_of(told)
         if again.dtype.kind != "O":
             return plain(again)

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from vkssp.arrays import objects
 from vkssp.checks import shown
 from vkssp.errors import FormatError
 from vkssp.extras import optional
@@ -172,6 +171,4 @@ def _cut(text: str, size: int) -> str:
 
 
 def _cut_texts(texts: Any) -> Any:
-    cut = np.empty(len(texts), object)
-    cut[:] = [None if text is None else _cut(text, _TEXT_BYTES) for text in texts.tolist()]
-    return cut
+    return objects([None if text is None else _cut(text, _TEXT_BYTES) for text in texts.tolist()])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import objects
 from vkssp.checks import items_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.extras import optional
@@ -191,8 +192,7 @@ def sequence_of(shapes: Any, name: str) -> Shapes:
     items = items_of(shapes)
     if items is None:
         raise QueryError(f"{name} is {shown(shapes)}; give a list of shapely geometries")
-    found = np.empty(len(items), object)
-    found[:] = items
+    found = objects(items)
     wrong = np.flatnonzero(~shapely.is_valid_input(found))
     if len(wrong):
         at = int(wrong[0])

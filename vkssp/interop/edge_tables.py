@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import objects
 from vkssp.checks import is_many, is_missing, shown, unmasked
 from vkssp.errors import GraphError
 from vkssp.formats.csv_edges import ENDS, WEIGHTS
@@ -131,19 +132,24 @@ def column_names(table: Any, argument: str) -> list[str]:
     return list(names)
 
 
-def column(table: Any, name: str, argument: str) -> npt.NDArray[Any]:
-    """Return a column of a table, or raise `GraphError` if it has none of this name, or values are missing."""
+def given_column(table: Any, name: str, argument: str) -> Any:
+    """Return a column of a table as the table has it, or raise `GraphError` if it has none or several of this name."""
     names = column_names(table, argument)
     if name not in names:
         raise GraphError(f"{argument} has no column {shown(name)}, only {shown(names)}; name its columns")
     if names.count(name) > 1:
         raise GraphError(f"{argument} has several columns {shown(name)}; give each a name of its own")
+    return table[name]
+
+
+def column(table: Any, name: str, argument: str) -> npt.NDArray[Any]:
+    """Return a column of a table, or raise `GraphError` if it has none of this name, or values are missing."""
     label = f"{argument}[{name!r}]"
-    given = unmasked(table[name], label, GraphError)
+    given = unmasked(given_column(table, name, argument), label, GraphError)
     if not (is_many(given) or hasattr(given, "__array__")):
         raise GraphError(f"{label} is {shown(given)}; give a list or an array")
     try:
-        values = np.asarray(given) if not isinstance(given, Sequence) else _objects(given)
+        values = np.asarray(given) if not isinstance(given, Sequence) else _listed(given)
     except Exception as error:  # each library has its own
         raise GraphError(f"{label} is no array for NumPy ({error}); give numbers or texts") from None
     if values.ndim != 1:
@@ -157,13 +163,11 @@ def column(table: Any, name: str, argument: str) -> npt.NDArray[Any]:
     return values
 
 
-def _objects(items: Sequence[Any]) -> npt.NDArray[Any]:
+def _listed(items: Sequence[Any]) -> npt.NDArray[Any]:
     """Return a list as an array of numbers, or of objects if it has others, such as tuples."""
     if all(isinstance(item, int | float | np.number) for item in items):
         return np.array(items)
-    found = np.empty(len(items), object)
-    found[:] = items
-    return found
+    return objects(items)
 
 
 def _missing(given: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

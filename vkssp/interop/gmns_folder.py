@@ -23,7 +23,7 @@ from vkssp.checks import path_of, shown
 from vkssp.errors import FormatError
 from vkssp.graph import Graph
 from vkssp.graph.streets import COORDINATE_SCALE
-from vkssp.interop.street_lines import StreetLines, joined_points, metres_along
+from vkssp.interop.street_lines import StreetLines, joined_points, metres_along, points_of
 
 _SHAPES = "geometry.csv"
 
@@ -148,10 +148,7 @@ def _points(
         line = found[at]
         if text and (line is None or line.geom_type != "LineString" or line.is_empty):
             raise FormatError(f"{folder / LINKS}: the geometry of link {at + 1} is {shown(text)}; give a LINESTRING")
-    given, which = shapely.get_coordinates(found, return_index=True)
-    if not (np.abs(given) <= (180.0, 90.0)).all():
+    if not (np.abs(shapely.get_coordinates(found)) <= (180.0, 90.0)).all():
         raise FormatError(f"{folder / LINKS} has a geometry that is not in degrees; give longitude and latitude")
-    first = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=len(texts)))])
-    inner = np.rint(given[:, ::-1] / COORDINATE_SCALE).astype(np.int32)
     places = np.stack([lat, lon], axis=1)
-    return joined_points(first, inner, places[tail], places[head])
+    return joined_points(*points_of(found), places[tail], places[head])

@@ -13,8 +13,8 @@ from vkssp.features.shapes import in_degrees
 from vkssp.graph import Graph
 from vkssp.graph.geo import EARTH_RADIUS
 from vkssp.graph.streets import COORDINATE_SCALE
-from vkssp.interop.edge_tables import column_names
-from vkssp.interop.street_lines import Floats, Int64s, StreetLines, metres_along
+from vkssp.interop.edge_tables import column_names, given_column
+from vkssp.interop.street_lines import Floats, Int64s, StreetLines, checked_seconds, metres_along, points_of
 from vkssp.log import logger
 
 _log = logger(__name__)
@@ -136,16 +136,11 @@ def _pieces(shapes: npt.NDArray[Any], labels: list[Any]) -> tuple[Int64s, npt.ND
     import shapely
 
     parts, row = shapely.get_parts(shapes, return_index=True)
-    coordinates, which = shapely.get_coordinates(parts, return_index=True)
-    first = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=len(parts)))])
-    return first, np.rint(coordinates[:, ::-1] / COORDINATE_SCALE).astype(np.int32), row.astype(np.int64)
+    return *points_of(parts), row.astype(np.int64)
 
 
 def _column(lines: Any, name: str) -> npt.NDArray[Any]:
-    names = column_names(lines, "lines")
-    if name not in names:
-        raise GraphError(f"lines has no column {shown(name)}, only {shown(names)}; name its columns")
-    return np.asarray(lines[name], object)
+    return np.asarray(given_column(lines, name, "lines"), object)
 
 
 def _numbers(lines: Any, name: str) -> Floats:
@@ -171,9 +166,7 @@ def _weights(
     seconds: float,
 ) -> tuple[Floats, float]:
     """Return the weights along and against each line, and the seconds of their unit."""
-    per_unit = number_of(seconds)
-    if per_unit is None or not 0 <= per_unit < np.inf:
-        raise GraphError(f"seconds is {shown(seconds)}; give the seconds for one unit of weight, 0 for none")
+    per_unit = checked_seconds(seconds)
     if speed is not None:
         if weight is not None or reverse_weight is not None:
             raise GraphError("speed and weight are both given; give one of them")

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import objects
 from vkssp.checks import choice, index_of, number_of, shown
 from vkssp.errors import GraphError
 from vkssp.features.shapes import in_degrees
 from vkssp.graph import Graph
 from vkssp.graph.streets import COORDINATE_SCALE
-from vkssp.interop.street_lines import Floats, Int64s, StreetLines, joined_points, paired
+from vkssp.interop.street_lines import Floats, Int64s, StreetLines, checked_seconds, joined_points, paired, points_of
 from vkssp.osm.profile import TURNS
 
 #: Attributes of edges that osmnx gives durations in seconds, speeds in km/h and lengths in metres.
@@ -91,13 +92,10 @@ def from_osmnx(
     length = _numbers(edges, _LENGTH, tails, heads, names)
     weights, per_unit = _weights(edges, weight, tails, heads, names, length)
     if seconds is not None:
-        given = number_of(seconds)
-        if given is None or not 0 <= given < np.inf:
-            raise GraphError(f"seconds is {shown(seconds)}; give the seconds for one unit of weight, 0 for none")
-        per_unit = given
+        per_unit = checked_seconds(seconds)
     lines = _lines(network, edges, (lat, lon), tails, heads, length, weights, node)
     if turns == "none":
-        return lines.graph(per_unit, "auto", _objects(names) if node is None else node)
+        return lines.graph(per_unit, "auto", objects(names) if node is None else node)
     if not per_unit:
         raise GraphError(
             f"turns is {turns!r}, but weights are no durations; add travel times by osmnx.add_edge_travel_times, "
@@ -106,12 +104,6 @@ def from_osmnx(
     tags = {at: {"highway": kind} for at, kind in enumerate(network.nodes[name].get("highway") for name in names)}
     kept = {at: of_node for at, of_node in tags.items() if isinstance(of_node["highway"], str)}
     return lines.graph_with_turns(per_unit, turns, profile, kept, restrictions)
-
-
-def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
 
 
 def _nodes(network: Any) -> tuple[list[Any], Int64s | None, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -250,7 +242,7 @@ def _points(
     """Return the points of each edge from its tail to its head, in 1e-7 degrees."""
     import shapely
 
-    shapes = _objects([edge.get("geometry") for edge in edges])
+    shapes = objects([edge.get("geometry") for edge in edges])
     if not shapely.is_valid_input(shapes).all():
         at = int(np.argmin(shapely.is_valid_input(shapes)))
         raise GraphError(f"an edge has the geometry {shown(shapes[at])}; give lines of shapely, or none")
@@ -258,13 +250,10 @@ def _points(
     if len(wrong):
         raise GraphError(f"an edge has the geometry {shown(shapes[wrong[0]])}; give each a LineString, or none")
     shapes = in_degrees(shapes, network.graph.get("crs"), "network")
-    given, which = shapely.get_coordinates(shapes, return_index=True)
-    if not (np.abs(given) <= (180.0, 90.0)).all():
+    if not (np.abs(shapely.get_coordinates(shapes)) <= (180.0, 90.0)).all():
         raise GraphError("an edge has a geometry that is not in degrees; set network.graph['crs']")
-    inner = np.rint(given[:, ::-1] / COORDINATE_SCALE).astype(np.int32)
-    first = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=len(edges)))])
     begin, end = (np.stack([lat[ends], lon[ends]], axis=1) for ends in (tails, heads))
-    return joined_points(first, inner, begin, end)
+    return joined_points(*points_of(shapes), begin, end)
 
 
 def _first(value: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.checks import choice, listed, shown
+from vkssp.checks import choice, listed, number_of, shown
 from vkssp.errors import GraphError
 from vkssp.features.columns import text_of
 from vkssp.graph import Graph
@@ -224,6 +224,23 @@ def _relation(relation: Any, name: str) -> tuple[dict[str, str], list[tuple[str,
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:
         what = "a dict with tags, and members with role, type and ref"
         raise GraphError(f"{name} is {shown(relation)}; give {what}, as the Overpass API writes relations") from error
+
+
+def checked_seconds(seconds: Any) -> float:
+    """Return the seconds for one unit of weight, 0 for none, or raise `GraphError`."""
+    given = number_of(seconds)
+    if given is None or not 0 <= given < np.inf:
+        raise GraphError(f"seconds is {shown(seconds)}; give the seconds for one unit of weight, 0 for none")
+    return given
+
+
+def points_of(shapes: npt.NDArray[Any]) -> tuple[Int64s, npt.NDArray[np.int32]]:
+    """Return the points of lines of shapely in degrees, None for a line without points; see `joined_points`."""
+    import shapely
+
+    coordinates, which = shapely.get_coordinates(shapes, return_index=True)
+    first = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=len(shapes)))])
+    return first, np.rint(coordinates[:, ::-1] / COORDINATE_SCALE).astype(np.int32)
 
 
 def joined_points(
