@@ -89,6 +89,7 @@ def test_forms(tmp_path: Path, name: str, text: str, options: dict[str, Any], ex
         ("from,to,km\n1,,2\n", {"edge_columns": ["from", "to"]}, "line 2: has 1 fields; the lines here are 'from,to'"),
         ("from,to,length\n\n1 2,,3\n", {}, "line 3: has an empty field, or several numbers in one"),
         ('from,to,length\n"1 2","",3\n', {}, "line 2: has an empty field, or several numbers in one"),
+        ("from,to\n\n# no\nA,B\n", {}, "line 4: has the node 'A', and ids in files are whole numbers; read it"),
         ("from,to,length\n1,2,3\n1,A,3\n", {}, "line 3: 'A' is not a whole number"),
         ("from,to,length\n1,2,nan\n", {}, "line 2: weight nan is not finite"),
         ("from,to,length\n1,2,99999999999999999999\n", {}, "line 2: 99999999999999999999 is too large a number"),

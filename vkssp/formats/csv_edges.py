@@ -75,6 +75,7 @@ def read_csv(lines: Lines, options: Options) -> GraphFile:
     columns = _columns(lines, fields, named, options.edge_columns)
     if named:
         lines.next(_COMMENT)
+        _check_ids(lines, delimiter, columns[:2])
     elif lines.line == 1 and lines.peek().startswith(_MARK):
         lines.skip(len(_MARK))
     any_ids = AnyIds(2**53 - 1 if len(columns) > 2 else 2**63 - 2)
@@ -104,6 +105,20 @@ def read_csv(lines: Lines, options: Options) -> GraphFile:
 def _are_whole(weights: Array) -> bool:
     """Return whether weights are whole numbers that a graph holds as they are."""
     return bool(weights.max(initial=0) < UNREACHABLE and (weights == np.trunc(weights)).all())
+
+
+def _check_ids(lines: Lines, delimiter: bytes, columns: Sequence[int]) -> None:
+    """Raise an error if the first edge has names of nodes in place of numbers."""
+    for _ in lines.comments(_COMMENT):
+        pass
+    fields = _fields(lines.peek().partition(b"\n")[0].rstrip(b"\r"), delimiter)
+    for at in columns:
+        field = fields[at].strip() if at < len(fields) else ""
+        if any(map(str.isalpha, field)) and not _NUMBER.fullmatch(field):
+            cure = "read it by pandas, and make a graph by vkssp.from_dataframe"
+            raise lines.error(
+                f"has the node '{shown(field.encode())}', and ids in files are whole numbers; {cure}", lines.line
+            )
 
 
 def _delimiter(line: bytes) -> bytes:
