@@ -15,7 +15,7 @@ from typing import Any
 from vkssp.commands import FORMER, command, command_parser, make_parser, names
 from vkssp.commands.common import Result
 from vkssp.commands.messages import messages_shown
-from vkssp.commands.settings import apply, read_settings, settings_of
+from vkssp.commands.settings import alike, apply, read_settings, settings_of
 from vkssp.commands.streams import standard_streams
 from vkssp.errors import VksspError
 from vkssp.former import FormerNameWarning
@@ -68,6 +68,8 @@ def _parsed(given: list[str]) -> argparse.Namespace:
     """Return the parsed arguments; end the program after help or an error."""
     if not given or given[0] not in names():
         parser = make_parser(whole=False)
+        if given and not given[0].startswith("-"):
+            parser.error(f"there is no command {given[0]!r}{alike(given[0], names())}")
         parser.parse_known_args(given)
         parser.error("the command comes before everything else")
     name, *rest = given

@@ -139,7 +139,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     ("arguments", "words"),
     [
         ([], "the following arguments are required: COMMAND"),
-        (["fly"], "invalid choice: 'fly'"),
+        (["fly"], "there is no command 'fly'; there are import, "),
+        (["isochrones"], "there is no command 'isochrones'; did you mean 'isochrone'?"),
         (["info"], "required: GRAPH"),
         (["info", "none.graph"], "none.graph does not exist; check the path"),
         (["info", "none.osm.pbf"], "none.osm.pbf does not exist"),

@@ -159,7 +159,7 @@ def settings_of(name: str, parser: CommandParser, settings: Settings, parsers: M
     """
     for table in settings.tables:
         if table not in (DEFAULTS, *parsers):
-            raise FormatError(f"{settings.path}: there is no command {table!r}{_alike(table, [DEFAULTS, *parsers])}")
+            raise FormatError(f"{settings.path}: there is no command {table!r}{alike(table, [DEFAULTS, *parsers])}")
     options, found = configurable(parser), []
     for table in (DEFAULTS, name):
         for key, value in settings.tables.get(table, {}).items():
@@ -170,12 +170,13 @@ def settings_of(name: str, parser: CommandParser, settings: Settings, parsers: M
             elif table == name or not any(option in configurable(make()) for make in parsers.values()):
                 known = options if table == name else {one for make in parsers.values() for one in configurable(make())}
                 raise FormatError(
-                    f"{settings.path}: [{table}] has no option {key!r} that can be set{_alike(option, sorted(known))}"
+                    f"{settings.path}: [{table}] has no option {key!r} that can be set{alike(option, sorted(known))}"
                 )
     return found
 
 
-def _alike(word: str, words: list[str]) -> str:
+def alike(word: str, words: list[str]) -> str:
+    """Return the end of an error about an unknown word: the one that is meant, or all that there are."""
     close = difflib.get_close_matches(word, words, 1)
     return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(words)}"
 
