@@ -33,7 +33,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             *(router.isochrones(a, [10])[0], router.service_areas([a, b]), cells, router.table([a, b])),
             router.nearest_opportunities(cells, [a, b], 2),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),
-            *(flows, flows.turns),
+            *(flows, flows.turns, solver.trees(0)),
         ]
         texts = {type(one).__name__: repr(one) for one in shown}
         pool.close()
