@@ -35,6 +35,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # for tests.support, which needs no package
 
+from build_shaders import sources  # noqa: E402
+
 from tests.support.documents import blocks_of  # noqa: E402
 
 WORK = ROOT / ".cache" / "release"
@@ -147,7 +149,7 @@ def check_distributions(wheel: Path, release: str) -> None:
     run([tool("check-wheel-contents"), wheel])
     names = content(wheel)
     tracked = run(["git", "ls-files", "vkssp"], cwd=ROOT).split() if (ROOT / ".git").exists() else []
-    shaders = [f"vkssp/spirv/{path.stem}.spv" for path in (ROOT / "shaders").glob("*/*.comp")]
+    shaders = [f"vkssp/spirv/{name}.spv" for name in sources()]
     if missing := {*tracked, *shaders} - {name for name in {*tracked} if name.endswith(".LICENSE")} - names.keys():
         raise CheckError(f"{wheel.name} lacks {', '.join(sorted(missing))}")
     expected = {*tracked, *shaders, "vkssp/spirv/manifest.json"}
