@@ -160,7 +160,7 @@ def test_isochrones(router: Router, tmp_path: Path, ending: str) -> None:
     assert read_file(tmp_path / f"e{ending}")["place"].tolist() == ["Ä", "Ä", "b"] or ending == ".fgb"
 
 
-def test_isochrones_as_features(router: Router) -> None:
+def test_isochrones_as_features(router: Router, tmp_path: Path) -> None:
     found = router.isochrones(A, [300, 600])
     assert shapely.geometry.shape(found[0]).equals(found[0].area)
     frame = geopandas.GeoDataFrame.from_features(found)
@@ -168,6 +168,9 @@ def test_isochrones_as_features(router: Router) -> None:
     assert Features.of(found).to_geodataframe().geometry.equals(frame.geometry)
     told = isochrone_geojson(found)["features"]
     assert [one["properties"] for one in told] == [one.properties for one in found[::-1]]
+    assert found[1].to_geodataframe().geometry[0].equals(found[1].area)
+    found[1].write(tmp_path / "i.gpkg")
+    assert geopandas.read_file(tmp_path / "i.gpkg")["label"].tolist() == ["10 min"]
 
 
 def untouched() -> Iterator[Any]:

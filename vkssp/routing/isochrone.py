@@ -123,6 +123,28 @@ class Isochrone(Shaped):
         direction = {"reverse": True} if self.reverse else {}
         return {"label": self.label, **self.figures, "road_m": round(self.road_m, 1), **direction}
 
+    def to_geodataframe(self) -> Any:
+        """Return the area as a geopandas GeoDataFrame of one row; `Features.of` takes several isochrones.
+
+        Raises
+        ------
+        QueryError
+            If geopandas is not installed (``pip install 'vkssp[pandas]'``).
+        """
+        return Features.of(self, "isochrones").to_geodataframe()
+
+    def write(self, path: str | Path) -> None:
+        """Write the area to a file, which appears only when it is complete; see `write_isochrones`.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be written, or its ending is not known.
+        QueryError
+            If a library that writes the format is not installed.
+        """
+        write_isochrones(path, [self])
+
     @property
     def figures(self) -> dict[str, float | None]:
         """The limit in all units, and the metres of road; ``metres`` is left out if it is not known."""
