@@ -20,9 +20,9 @@ from vkssp.graph.geo import haversine
 from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.osm.assembly import assemble, directed, graph_of
 from vkssp.osm.profile import TURNS, profile_named
-from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import Restriction, read_restriction
+from vkssp.osm.roads import RawRoads
 from vkssp.osm.segments import Segments
 from vkssp.osm.turn_tags import TurnCollector
 
@@ -120,7 +120,7 @@ class StreetLines:
         vehicle, ids = profile_named(profile), np.arange(len(self.lat)) if self.node is None else self.node
         collector = TurnCollector(vehicle.turns, turns == "costs")
         for at, tags in node_tags.items():
-            collector.add_node(int(ids[at]), tags)
+            collector.add_obstacle(int(ids[at]), collector.obstacle(tags))
         found = replace(
             collector.finish(np.zeros(0, np.int64)), restrictions=self._restrictions(relations, vehicle.turns, ids)
         )

@@ -16,8 +16,8 @@ from vkssp.graph.order import z_order
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
 from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import Profile
-from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
+from vkssp.osm.roads import RawRoads
 from vkssp.osm.segments import Floats, Segments
 from vkssp.osm.turns import Arcs, with_turns
 

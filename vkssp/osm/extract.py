@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from vkssp.checks import no_file
 from vkssp.errors import FormatError
 from vkssp.memory import require, require_addresses
 from vkssp.osm.pbf import has_zeros
+from vkssp.osm.ways import Tags
 
 #: File name endings, with pyosmium's names of the formats.
 _FORMATS = {
@@ -34,6 +36,11 @@ _INDEX_SHARE = 2.0
 
 #: Address space in bytes that pyosmium takes for its buffers, and per core. With less, pyosmium ends the process.
 _READER_ADDRESSES, _THREAD_ADDRESSES = 64 << 20, 10 << 20
+
+#: The coordinate that pyosmium gives a node that the file does not hold.
+UNKNOWN = 2**31 - 1
+
+_NOT_UTF8 = "text that is not UTF-8"
 
 #: A way after two nodes in the wrong order. Nodes with negative ids are not stored.
 _UNSORTED = b'<osm version="0.6"><node id="-2"/><node id="-1"/><way id="1"/></osm>'
@@ -67,6 +74,11 @@ class Extract:
     relation_keys : tuple of str
         The same for relations. Without keys, relations are not read.
 
+    Attributes
+    ----------
+    is_pbf : bool
+        Whether the file is named like a .osm.pbf file.
+
     Raises
     ------
     FormatError
@@ -89,9 +101,9 @@ class Extract:
             raise no_file(source)
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
-        self._source, self._kind = source, kind
+        self._source, self.is_pbf = source, kind == "pbf"
         require_addresses(_READER_ADDRESSES + (os.cpu_count() or 1) * _THREAD_ADDRESSES, f"reading {source}")
-        if kind == "pbf":
+        if self.is_pbf:
             size = source.stat().st_size
             require(_INDEX_SHARE * size, f"{source}: an extract of {size / 2**30:.1f} GiB")
         kinds = NODE | WAY | RELATION if relation_keys else NODE | WAY
@@ -113,7 +125,7 @@ class Extract:
             raise self._unreadable(error) from error
         if history:
             raise _several_versions(self._source)
-        if self._kind == "pbf" and has_zeros(self._source):
+        if self.is_pbf and has_zeros(self._source):
             raise self._unreadable(ValueError("a zero within a text"))
         while True:
             try:
@@ -150,6 +162,47 @@ def _several_versions(source: Path) -> FormatError:
         f"{source} holds the history of a map, or changes to one; cut one moment out of a history with "
         "'osmium time-filter', and apply changes to a map with 'osmium apply-changes'"
     )
+
+
+def relations_of(blobs: bytes, keys: tuple[str, ...]) -> Iterator[Any]:
+    """Yield the relations with certain tags of some blobs of a .osm.pbf file, the first of which is the file's header.
+
+    Without keys only the header is read.
+
+    Raises
+    ------
+    RuntimeError
+        If the blobs are damaged or hold several versions of objects.
+    """
+    processor = osmium.FileProcessor(osmium.io.FileBuffer(blobs, "pbf"), RELATION)
+    if processor.header.has_multiple_object_versions:
+        raise RuntimeError("several versions")
+    if not keys:
+        return
+    wanted = osmium.filter.KeyFilter(*keys)
+    wanted.enable_for(RELATION)
+    processor.with_filter(wanted)
+    for item in processor:
+        if not getattr(item, "deleted", False):
+            yield item
+
+
+def tags_of(item: Any, nonsense: Counter[str]) -> Tags:
+    """Return the tags of an object; if some are not UTF-8, count that."""
+    try:
+        return dict(item.tags)
+    except UnicodeDecodeError:
+        nonsense[_NOT_UTF8] += 1
+        return BrokenTags(item)
+
+
+def members_of(item: Any, nonsense: Counter[str]) -> list[tuple[str, str, int]]:
+    """Return role, type and id of the members of a relation; none if a role is not UTF-8, and count that."""
+    try:
+        return [(member.role, member.type, member.ref) for member in item.members]
+    except UnicodeDecodeError:  # the relation counts as broken
+        nonsense[_NOT_UTF8] += 1
+        return []
 
 
 class BrokenTags(Mapping[str, str]):

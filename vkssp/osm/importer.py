@@ -14,8 +14,9 @@ from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.assembly import assemble
 from vkssp.osm.profile import TURNS, Profile, profile_named
-from vkssp.osm.reader import RawRoads, read_roads
+from vkssp.osm.reader import read_roads
 from vkssp.osm.report import ImportReport
+from vkssp.osm.roads import RawRoads
 from vkssp.osm.segments import Floats, Segments, cut_ways
 
 #: Seconds per unit of weight; the second value holds if streets are cut into pieces of a few metres.

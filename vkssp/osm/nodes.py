@@ -29,6 +29,12 @@ class NodeAttributes:
     nonsense: tuple[str, ...] = ()
 
 
+def node_keys(profile: Profile) -> frozenset[str]:
+    """Return the keys of all tags of nodes that have a meaning to a vehicle that passes them."""
+    pushing = profile.pushing.keys if profile.pushing else ()
+    return frozenset({"barrier", "bollard", "kerb", "highway", "sensory", "maxheight", *profile.access.keys, *pushing})
+
+
 def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
     """Return what the tags of a node mean to a vehicle that passes it.
 

@@ -1,14 +1,13 @@
-"""Reader of an extract: ways that a vehicle may use, their nodes, barriers and turn restrictions, in one pass.
+"""Reader of an extract: ways that a vehicle may use, their nodes, barriers and turn restrictions.
 
-pyosmium decodes the file and filters it by key in C++. Python sees only objects with a tag that matters.
+pyosmium decodes the file in one pass, and filters it by key in C++. Python sees only objects with a tag that matters.
+Large .osm.pbf files are read by `vkssp.osm.sorted_reader`, if they are sorted.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from dataclasses import dataclass, replace
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -17,99 +16,20 @@ import numpy.typing as npt
 
 from vkssp.errors import FormatError
 from vkssp.graph.streets import LAST_LAT, LAST_LON
-from vkssp.osm.extract import BrokenTags, Extract
-from vkssp.osm.nodes import node_attributes
+from vkssp.osm.extract import UNKNOWN, Extract, members_of, tags_of
+from vkssp.osm.meanings import Meanings, wanted_keys
 from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
-from vkssp.osm.restrictions import conditional_keys, restriction_keys
-from vkssp.osm.turn_tags import RawTurns, TurnCollector
-from vkssp.osm.ways import Tags, way_attributes
+from vkssp.osm.roads import RawRoads, flag_columns
+from vkssp.osm.sorted_reader import read_sorted
+from vkssp.osm.turn_tags import TurnCollector
 from vkssp.terminal import progress_bar
-
-#: The coordinate that pyosmium gives a node that the file does not hold.
-_UNKNOWN = 2**31 - 1
-
-_NOT_UTF8 = "text that is not UTF-8"
 
 #: Size in bytes from which a file's progress bar is shown from the start.
 _LARGE = 1 << 20
-
-#: Arrays of `RawRoads` with an entry per way.
-_PER_WAY = ("way", "speed", "restricted", "duration", "carried", "snappable", "name", "ref", "roundabout", "link")
-
-
-@dataclass(frozen=True, eq=False)
-class RawRoads:
-    """Ways that a vehicle may use, as in the file.
-
-    Attributes
-    ----------
-    node : numpy.ndarray
-        OSM ids of the ways' nodes, one way after the other, shape (num_references,), int64.
-    lat, lon : numpy.ndarray
-        Coordinates of these nodes in 1e-7 degrees, shape (num_references,), int32.
-    known : numpy.ndarray
-        Whether the file holds each of these nodes, at valid coordinates, shape (num_references,), bool.
-    first : numpy.ndarray
-        Offset of each way's first node, shape (num_ways + 1,), int64.
-    way : numpy.ndarray
-        OSM ids of the ways, shape (num_ways,), int64.
-    speed : numpy.ndarray
-        Speed in km/h along each way and against it, 0 where not allowed, shape (num_ways, 2), float64.
-    restricted : numpy.ndarray
-        Whether each direction serves only the ends of a trip, shape (num_ways, 2), bool.
-    duration : numpy.ndarray
-        Seconds that each way takes from end to end, NaN if only its speed is known, shape (num_ways,), float64.
-    carried : numpy.ndarray
-        Whether each way carries the vehicle, as ferries do, shape (num_ways,), bool.
-    snappable : numpy.ndarray
-        Whether a trip may begin and end on each way, shape (num_ways,), bool.
-    name : numpy.ndarray
-        Index into `names` of each way, shape (num_ways,), uint32.
-    names : tuple of str
-        Names and numbers of streets; entry 0 is the empty string.
-    ref : numpy.ndarray
-        Index into `names` of each way's number, shape (num_ways,), uint32.
-    roundabout, link : numpy.ndarray
-        Whether each way is part of a roundabout, and whether it is a slip road, shape (num_ways,) each, bool.
-    blocked : numpy.ndarray
-        OSM ids of the nodes that cannot be passed, shape (num_blocked,), int64.
-    slow : numpy.ndarray
-        OSM ids of the nodes that take time to pass, shape (num_slow,), int64.
-    slow_seconds : numpy.ndarray
-        Seconds that each node of `slow` takes, shape (num_slow,), float64.
-    turns : RawTurns or None
-        What the file says about turns; None if turns were not requested.
-    """
-
-    node: npt.NDArray[np.int64]
-    lat: npt.NDArray[np.int32]
-    lon: npt.NDArray[np.int32]
-    known: npt.NDArray[np.bool_]
-    first: npt.NDArray[np.int64]
-    way: npt.NDArray[np.int64]
-    speed: npt.NDArray[np.float64]
-    restricted: npt.NDArray[np.bool_]
-    duration: npt.NDArray[np.float64]
-    carried: npt.NDArray[np.bool_]
-    snappable: npt.NDArray[np.bool_]
-    name: npt.NDArray[np.uint32]
-    names: tuple[str, ...]
-    ref: npt.NDArray[np.uint32]
-    roundabout: npt.NDArray[np.bool_]
-    link: npt.NDArray[np.bool_]
-    blocked: npt.NDArray[np.int64]
-    slow: npt.NDArray[np.int64]
-    slow_seconds: npt.NDArray[np.float64]
-    turns: RawTurns | None = None
-
-    def of_ways(self, kept: npt.NDArray[np.bool_]) -> RawRoads:
-        """Return the roads with only the ways to keep."""
-        size = np.diff(self.first)
-        of_kept = np.repeat(kept, size)
-        values = {name: getattr(self, name)[of_kept] for name in ("node", "lat", "lon", "known")}
-        values |= {name: getattr(self, name)[kept] for name in _PER_WAY}
-        return replace(self, **values, first=np.concatenate([[0], np.cumsum(size[kept])]))
+#: Size in bytes from which a sorted file is read on all cores. Loading the compiled code takes as long as reading a
+#: smaller file.
+SMALLEST = 8 << 20
 
 
 def _last_of_each(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -146,15 +66,16 @@ def read_roads(
         If the file is too large for this machine.
     """
     source = Path(path)
-    pushing = profile.pushing
-    way_keys = {"highway", "route", *profile.speeds, *(pushing.speeds if pushing else ())}
     collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
-    keys = (*node_keys(profile), *(("highway",) if turns == "costs" else ()))
-    rules = profile.turns
-    relation_keys = () if collector is None else (*restriction_keys(rules), *conditional_keys(rules))
-    extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
-    roads = _Collector(profile, report, collector)
+    keys = wanted_keys(profile, turns)
+    extract = Extract(source, keys.way, keys.node, keys.relation)
     title = f"Reading {source.name}"
+    if extract.is_pbf and source.stat().st_size >= SMALLEST:
+        found = read_sorted(source, profile, report, keys, collector, title=title, progress=progress)
+        if found is not None:
+            return found
+        collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
+    roads = _Collector(profile, report, collector)
     # No Python code runs while pyosmium looks for the next object that matters, so the bar cannot be drawn then.
     delay = 0.0 if source.stat().st_size >= _LARGE else 1.0
     with progress_bar(extract, title, shown=progress, unit=" objects", unit_scale=True, delay=delay) as bar:
@@ -168,17 +89,12 @@ def read_roads(
     return roads.finish(source, extract)
 
 
-def node_keys(profile: Profile) -> tuple[str, ...]:
-    """Return the keys of the node tags that decide whether the vehicle can pass."""
-    return ("barrier", *profile.access.keys)
-
-
 class _Collector:
     """Collector of ways and nodes in flat arrays: 16 bytes per reference to a node, some 50 per way."""
 
     def __init__(self, profile: Profile, report: ImportReport, turns: TurnCollector | None) -> None:
-        self._profile, self._report, self._turns = profile, report, turns
-        self._passage_keys = frozenset(node_keys(profile))
+        self._report, self._turns = report, turns
+        self._meanings = Meanings(profile, turns)
         self._node, self._lat, self._lon = array("q"), array("i"), array("i")
         self._read, self._used = array("q"), array("b")
         self._first, self._name, self._ref = array("q", [0]), array("I"), array("I")
@@ -189,38 +105,26 @@ class _Collector:
         self._nonsense: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
 
-    def _tags(self, item: Any) -> Tags:
-        try:
-            return dict(item.tags)
-        except UnicodeDecodeError:
-            self._nonsense[_NOT_UTF8] += 1
-            return BrokenTags(item)
-
     def add_node(self, item: Any) -> None:
-        tags = self._tags(item)
+        found = self._meanings.of_node(tags_of(item, self._nonsense))
         if self._turns is not None:
-            self._turns.add_node(item.id, tags)
-            # Most nodes are crossings, which need no more work. The test looks keys up, because broken tags end an
-            # iteration.
-            if not any(key in tags for key in self._passage_keys):
-                return
-        attributes = node_attributes(tags, self._profile)
-        self._nonsense.update(attributes.nonsense)
-        if attributes.blocked:
+            self._turns.add_obstacle(item.id, found.obstacle)
+        self._nonsense.update(found.nonsense)
+        if found.blocked:
             self._blocked.append(item.id)
-        elif attributes.seconds:
+        elif found.seconds:
             self._slow.append(item.id)
-            self._slow_seconds.append(attributes.seconds)
+            self._slow_seconds.append(found.seconds)
 
     def add_way(self, item: Any) -> None:
         self._report.ways_read += 1
-        tags = self._tags(item)
-        attributes = way_attributes(tags, self._profile)
-        self._nonsense.update(attributes.nonsense)
+        tags = tags_of(item, self._nonsense)
+        found = self._meanings.of_way(tags)
+        self._nonsense.update(found.nonsense)
         self._read.append(item.id)
-        self._used.append(not attributes.skipped)
-        if attributes.skipped:
-            self._skipped[attributes.skipped] += 1
+        self._used.append(not found.skipped)
+        if found.skipped:
+            self._skipped[found.skipped] += 1
             return
         for reference in item.nodes:
             location = reference.location
@@ -232,21 +136,14 @@ class _Collector:
         ref = tags.get("ref", "")
         for of_way, name in ((self._name, tags.get("name") or ref), (self._ref, ref)):
             of_way.append(self._names.setdefault(name, len(self._names)))
-        self._speed.extend((attributes.forward, attributes.backward))
-        self._duration.append(nan if attributes.duration is None else attributes.duration)
-        roundabout = tags.get("junction", "") in self._profile.oneway.junctions
-        link = tags.get("highway", "").endswith("_link")
-        restricted = attributes.restricted_forward, attributes.restricted_backward
-        self._flags.extend((*restricted, attributes.carried, attributes.snappable, roundabout, link))
+        self._speed.extend(found.speed)
+        self._duration.append(found.duration)
+        self._flags.extend(found.flags)
 
     def add_relation(self, item: Any) -> None:
         assert self._turns is not None
-        try:
-            members = [(member.role, member.type, member.ref) for member in item.members]
-        except UnicodeDecodeError:  # an unreadable role; the relation counts as broken
-            self._nonsense[_NOT_UTF8] += 1
-            members = []
-        self._turns.add_relation(self._tags(item), members)
+        members = members_of(item, self._nonsense)
+        self._turns.add_relation(tags_of(item, self._nonsense), members)
 
     def finish(self, source: Path, extract: Extract) -> RawRoads:
         report = self._report
@@ -267,19 +164,15 @@ class _Collector:
             first=np.asarray(self._first),
             way=read[used],
             speed=np.asarray(self._speed).reshape(-1, 2),
-            restricted=flags[:, :2],
             duration=np.asarray(self._duration),
-            carried=flags[:, 2],
-            snappable=flags[:, 3],
             name=np.asarray(self._name),
             names=tuple(self._names),
             ref=np.asarray(self._ref),
-            roundabout=flags[:, 4],
-            link=flags[:, 5],
             blocked=np.asarray(self._blocked),
             slow=np.asarray(self._slow),
             slow_seconds=np.asarray(self._slow_seconds),
             turns=None if self._turns is None else self._turns.finish(read[stays & ~used]),
+            **flag_columns(flags),
         )
         again = int((~stays).sum())
         if not again:
@@ -296,7 +189,7 @@ class _Collector:
         lon: npt.NDArray[np.int32],
     ) -> None:
         """Fill in the coordinates of nodes that come after their ways in the file, which is allowed."""
-        unknown = np.flatnonzero(lat == _UNKNOWN)
+        unknown = np.flatnonzero(lat == UNKNOWN)
         if np.any(node[unknown] < 0):
             raise FormatError(
                 f"{source} numbers nodes below zero, as editors do before an upload; run 'osmium renumber' on it first"

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from vkssp.graph.geo import haversine
 from vkssp.graph.streets import COORDINATE_SCALE
-from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
+from vkssp.osm.roads import RawRoads
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -16,6 +16,11 @@ from vkssp.osm.ways import Tags
 #: Whether a value of a direction tag applies along the way, and against it.
 _DIRECTIONS = {"forward": (True, False), "backward": (False, True)}
 
+#: Keys of the tags of nodes that take time.
+OBSTACLE_KEYS = frozenset({"highway", "direction", "traffic_signals:direction", "stop"})
+#: A row of `Obstacles`: the seconds along the way and against it, and whether the node is minor and an undirected stop.
+Obstacle = tuple[float, float, bool, bool]
+
 
 @dataclass(frozen=True, eq=False)
 class Obstacles:
@@ -88,23 +93,28 @@ class TurnCollector:
     def __init__(self, rules: TurnRules, costs: bool) -> None:
         self._rules, self.costs = rules, costs
         self._conditional = conditional_keys(rules)
-        self._obstacles: dict[int, tuple[float, float, bool, bool]] = {}
+        self._obstacles: dict[int, Obstacle] = {}
         self._restrictions: list[Restriction] = []
         self._count: Counter[str] = Counter()
 
-    def add_node(self, key: int, tags: Tags) -> None:
-        """Add a node that may take time."""
+    def obstacle(self, tags: Tags) -> Obstacle | None:
+        """Return what the tags of a node say about the time that it takes, None if it takes no time."""
         kind = tags.get("highway", "")
         seconds = self._rules.seconds.get(kind, 0.0) if self.costs else 0.0
         if not seconds:
-            return
+            return None
         direction = tags.get("direction", "")
         if kind == "traffic_signals":
             direction = tags.get("traffic_signals:direction", direction)
         forth, back = _DIRECTIONS.get(direction, (True, True))
         undirected_stop = kind == "stop" and direction not in (*_DIRECTIONS, "both")
         minor = kind == "stop" and tags.get("stop") == "minor"
-        self._obstacles[key] = (forth * seconds, back * seconds, minor, undirected_stop)
+        return forth * seconds, back * seconds, minor, undirected_stop
+
+    def add_obstacle(self, key: int, obstacle: Obstacle | None) -> None:
+        """Add a node that takes time."""
+        if obstacle is not None:
+            self._obstacles[key] = obstacle
 
     def add_relation(self, tags: Tags, members: Iterable[tuple[str, str, int]]) -> None:
         """Add a relation that may be a restriction."""

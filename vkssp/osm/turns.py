@@ -20,9 +20,9 @@ from vkssp.memory import require
 from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
-from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
+from vkssp.osm.roads import RawRoads
 from vkssp.osm.segments import Segments
 
 Indices = npt.NDArray[np.int64]

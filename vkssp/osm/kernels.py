@@ -1,0 +1,297 @@
+"""Kernels that decode blocks of .osm.pbf files (https://wiki.openstreetmap.org/wiki/PBF_Format).
+
+They understand what nearly all files hold. A kernel returns -1 if a block is damaged, or holds something else.
+
+Tags are pairs of indices into the block's table of strings. An array with the use of each string as a key says which
+tags to keep: see `KEPT` and the other bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.jit import inlined, jit
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+#: Uses of a string: as the key of tags to keep; as a key that makes an object wanted; as the key of names, and of
+#: numbers, of streets. The last bit marks empty strings.
+KEPT, WANTED, NAME, REF, EMPTY = 1, 2, 4, 8, 16
+#: Bits of a pair for the index of its value.
+VALUE_BITS = 32
+
+
+@inlined
+def _number(data: Any, at: Any, end: Any) -> Any:
+    """Return the number at a position and the position after it, which is -1 if the number does not end."""
+    value, shift, after = np.uint64(0), np.uint64(0), np.int64(-1)
+    while at < end and shift < 64:
+        byte = data[at]
+        at += 1
+        value |= np.uint64(byte & 127) << shift
+        shift += np.uint64(7)
+        if byte < 128:
+            after = at
+            break
+    return np.int64(value), after
+
+
+@inlined
+def _unfolded(value: Any) -> Any:
+    """Return the signed number that a number stands for."""
+    return np.int64((np.uint64(value) >> np.uint64(1)) ^ -(np.uint64(value) & np.uint64(1)))
+
+
+@jit
+def join_strings(table: Bytes, text: Bytes, count: Ints) -> int:
+    """Copy the strings of a table to a text, a zero after each; return the size of the text, and count the strings."""
+    at, size = 0, 0
+    while at < len(table):
+        if table[at] != 10:
+            return -1
+        length, at = _number(table, at + 1, len(table))
+        if at < 0 or length < 0 or length > len(table) - at:
+            return -1
+        for i in range(length):
+            text[size + i] = table[at + i]
+        at += length
+        size += length
+        text[size] = 0
+        size += 1
+        count[0] += 1
+    return size
+
+
+@jit
+def find_ways(
+    block: Bytes,
+    at: int,
+    end: int,
+    use: Bytes,
+    way: Ints,
+    names: Ints,
+    pair_first: Ints,
+    pairs: Ints,
+    ref_first: Ints,
+    refs: Ints,
+    state: Ints,
+) -> int:
+    """Decode the ways of a group that have a wanted tag; return 0, or -1.
+
+    `state` holds the number of ways found, and the ids of the last and the first way of the block. Ids are above 0 and
+    ascend. `names` receives the indices of each way's name and number, or that of the string after the last.
+    """
+    num_strings = len(use) - 1
+    size, last = state[0], state[1]
+    num_pairs, num_refs = pair_first[size], ref_first[size]
+    while at < end:
+        if block[at] != 26:  # field 3, a message
+            return -1
+        length, at = _number(block, at + 1, end)
+        if at < 0 or length < 0 or length > end - at:
+            return -1
+        stop = at + length
+        key = np.int64(0)
+        keys: Any = np.int64(0)
+        keys_end = values = values_end = nodes = nodes_end = keys
+        while at < stop:
+            tag = block[at]
+            number, at = _number(block, at + 1, stop)
+            if at < 0:
+                return -1
+            if tag == 8:
+                key = number
+                continue
+            if number < 0 or number > stop - at:
+                return -1
+            if tag == 18 and keys == 0:
+                keys, keys_end = at, at + number
+            elif tag == 26 and values == 0:
+                values, values_end = at, at + number
+            elif tag == 66 and nodes == 0:
+                nodes, nodes_end = at, at + number
+            elif tag == 34:
+                info, info_end = at, at + number
+                while info < info_end:
+                    # Numbers only, and none that says whether the way has been deleted.
+                    if block[info] & 7 != 0 or block[info] >= 48:
+                        return -1
+                    _, info = _number(block, info + 1, info_end)
+                    if info < 0:
+                        return -1
+            else:
+                return -1
+            at += number
+        if key <= last:
+            return -1
+        if last == 0:
+            state[2] = key
+        last = key
+        uses, name, ref = 0, num_strings, num_strings
+        while keys < keys_end:
+            k, keys = _number(block, keys, keys_end)
+            v, values = _number(block, values, values_end)
+            if keys < 0 or values < 0 or k < 0 or k >= num_strings or v < 0 or v >= num_strings:
+                return -1
+            uses |= use[k]
+            if use[k] & KEPT:
+                pairs[num_pairs] = k << VALUE_BITS | v
+                num_pairs += 1
+            if use[k] & NAME:
+                name = v
+            if use[k] & REF:
+                ref = v
+        if values != values_end:
+            return -1
+        if not uses & WANTED:
+            num_pairs = pair_first[size]
+            continue
+        node = np.int64(0)
+        while nodes < nodes_end:
+            step, nodes = _number(block, nodes, nodes_end)
+            if nodes < 0:
+                return -1
+            node += _unfolded(step)
+            if node <= 0:
+                return -1
+            refs[num_refs] = node
+            num_refs += 1
+        way[size], names[2 * size], names[2 * size + 1] = key, name, ref
+        size += 1
+        pair_first[size], ref_first[size] = num_pairs, num_refs
+    state[0], state[1] = size, last
+    return 0
+
+
+@jit
+def find_nodes(
+    keys: Bytes,
+    lats: Bytes,
+    lons: Bytes,
+    tags: Bytes,
+    use: Bytes,
+    needed: Ints,
+    lat: Any,
+    lon: Any,
+    node: Ints,
+    pair_first: Ints,
+    pairs: Ints,
+    state: Ints,
+) -> int:
+    """Find coordinates of the nodes in `needed`, which is sorted, and nodes with a wanted tag; return 0, or -1.
+
+    `state` is as for `find_ways`. The coordinates of needed nodes are in the bounds of latitudes and longitudes.
+    """
+    num_strings = len(use)
+    size, last = state[0], state[1]
+    num_pairs = pair_first[size]
+    at = at_lat = at_lon = at_tag = np.int64(0)
+    key = y = x = np.int64(0)
+    place = np.int64(-1)
+    while at < len(keys):
+        step, at = _number(keys, at, len(keys))
+        step_y, at_lat = _number(lats, at_lat, len(lats))
+        step_x, at_lon = _number(lons, at_lon, len(lons))
+        if at < 0 or at_lat < 0 or at_lon < 0:
+            return -1
+        key += _unfolded(step)
+        y += _unfolded(step_y)
+        x += _unfolded(step_x)
+        if key <= last:
+            return -1
+        if last == 0:
+            state[2] = key
+        last = key
+        if place < 0:
+            place, above = np.int64(0), np.int64(len(needed))
+            while place < above:
+                middle = (place + above) // 2
+                if needed[middle] < key:
+                    place = middle + 1
+                else:
+                    above = middle
+        while place < len(needed) and needed[place] < key:
+            place += 1
+        if place < len(needed) and needed[place] == key:
+            if y < -900000000 or y > 900000000 or x < -1800000000 or x > 1800000000:
+                return -1
+            lat[place], lon[place] = y, x
+        if len(tags) == 0:
+            continue
+        uses = 0
+        while True:
+            k, at_tag = _number(tags, at_tag, len(tags))
+            if at_tag < 0:
+                return -1
+            if k == 0:
+                break
+            v, at_tag = _number(tags, at_tag, len(tags))
+            if at_tag < 0 or k < 0 or k >= num_strings or v < 0 or v >= num_strings:
+                return -1
+            uses |= use[k]
+            if use[k] & KEPT:
+                pairs[num_pairs] = k << VALUE_BITS | v
+                num_pairs += 1
+        if uses & WANTED:
+            node[size] = key
+            size += 1
+            pair_first[size] = num_pairs
+        else:
+            num_pairs = pair_first[size]
+    if at_lat != len(lats) or at_lon != len(lons) or at_tag != len(tags):
+        return -1
+    state[0], state[1] = size, last
+    return 0
+
+
+@jit
+def number_alike(first: Ints, pairs: Ints, table: Ints, number: Ints, example: Ints) -> int:
+    """Give objects with the same pairs the same number, in the order of the first of each; return how many.
+
+    `table` has a power of two of entries, all -1, more than there are objects. `example` receives the first object of
+    each number.
+    """
+    mask, count = np.uint64(len(table) - 1), 0
+    for i in range(len(first) - 1):
+        begin, length = first[i], first[i + 1] - first[i]
+        mixed = np.uint64(14695981039346656037)  # FNV-1a of words
+        for j in range(begin, begin + length):
+            mixed = (mixed ^ np.uint64(pairs[j])) * np.uint64(1099511628211)
+            mixed ^= mixed >> np.uint64(29)
+        slot = mixed & mask
+        while True:
+            found = table[slot]
+            if found < 0:
+                table[slot] = count
+                example[count] = i
+                number[i] = count
+                count += 1
+                break
+            other = first[example[found]]
+            if first[example[found] + 1] - other == length:
+                same = 0
+                while same < length and pairs[other + same] == pairs[begin + same]:
+                    same += 1
+                if same == length:
+                    number[i] = found
+                    break
+            slot = (slot + np.uint64(1)) & mask
+    return count
+
+
+@jit
+def number_in_order(values: Ints, place: Ints, found: Ints) -> int:
+    """Replace values by numbers in the order of their first occurrence; return how many; `place` is -1 at first."""
+    count = 0
+    for i in range(len(values)):
+        value = values[i]
+        if place[value] < 0:
+            place[value] = count
+            found[count] = value
+            count += 1
+        values[i] = place[value]
+    return count

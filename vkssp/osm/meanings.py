@@ -1,0 +1,141 @@
+"""Meanings of the tags of ways and nodes to a vehicle; each combination of tags is interpreted once.
+
+A country has millions of roads, but few thousand combinations of the tags that matter.
+"""
+
+from __future__ import annotations
+
+from math import nan
+from typing import NamedTuple
+
+from vkssp.osm.extract import BrokenTags
+from vkssp.osm.nodes import node_attributes, node_keys
+from vkssp.osm.profile import Profile
+from vkssp.osm.restrictions import conditional_keys, restriction_keys
+from vkssp.osm.turn_tags import OBSTACLE_KEYS, Obstacle, TurnCollector
+from vkssp.osm.ways import Tags, way_attributes, way_keys
+
+#: Tags of an object that matter: keys and values by turns.
+Combination = tuple[str, ...]
+
+
+class WantedKeys(NamedTuple):
+    """Keys of tags, one of which an object has to have to matter; no relation matters if turns were not requested."""
+
+    way: tuple[str, ...]
+    node: tuple[str, ...]
+    relation: tuple[str, ...]
+
+
+def wanted_keys(profile: Profile, turns: str) -> WantedKeys:
+    """Return the keys of objects that matter to a vehicle, with turns as for `vkssp.osm.reader.read_roads`."""
+    ways = {"highway", "route", *profile.speeds, *(profile.pushing.speeds if profile.pushing else ())}
+    nodes = ("barrier", *profile.access.keys, *(("highway",) if turns == "costs" else ()))
+    rules = profile.turns
+    relations = () if turns == "none" else (*restriction_keys(rules), *conditional_keys(rules))
+    return WantedKeys(tuple(sorted(ways)), nodes, relations)
+
+
+class WayMeaning(NamedTuple):
+    """Meaning of a way's tags.
+
+    Attributes
+    ----------
+    skipped : str
+        Reason why the vehicle cannot use the way, empty if it can.
+    nonsense : tuple of str
+        Keys of tags whose values were not understood.
+    speed : tuple of float
+        Speed in km/h along the way and against it.
+    duration : float
+        Seconds that the way takes from end to end, NaN if unknown.
+    flags : tuple of bool
+        A row for `vkssp.osm.roads.flag_columns`.
+    """
+
+    skipped: str
+    nonsense: tuple[str, ...]
+    speed: tuple[float, float]
+    duration: float
+    flags: tuple[bool, bool, bool, bool, bool, bool]
+
+
+class NodeMeaning(NamedTuple):
+    """Meaning of a node's tags: see `vkssp.osm.nodes.NodeAttributes`, and the seconds of signals and signs, if any."""
+
+    blocked: bool
+    seconds: float
+    nonsense: tuple[str, ...]
+    obstacle: Obstacle | None
+
+
+class Meanings:
+    """Meanings of tags to a vehicle; several threads may ask.
+
+    Parameters
+    ----------
+    profile : Profile
+        The vehicle.
+    turns : TurnCollector, optional
+        Says which nodes take time.
+
+    Attributes
+    ----------
+    way_keys, node_keys : frozenset of str
+        Keys of the tags that matter.
+    """
+
+    def __init__(self, profile: Profile, turns: TurnCollector | None) -> None:
+        self._profile, self._turns = profile, turns
+        self.way_keys, self.node_keys = way_keys(profile), node_keys(profile) | OBSTACLE_KEYS
+        self._ways: dict[Combination, WayMeaning] = {}
+        self._nodes: dict[Combination, NodeMeaning] = {}
+
+    def of_way(self, tags: Tags) -> WayMeaning:
+        """Return the meaning of a way's tags."""
+        # Broken tags cannot be listed.
+        return self._new_way(tags) if isinstance(tags, BrokenTags) else self.way(_kept(tags, self.way_keys))
+
+    def of_node(self, tags: Tags) -> NodeMeaning:
+        """Return the meaning of a node's tags."""
+        return self._new_node(tags) if isinstance(tags, BrokenTags) else self.node(_kept(tags, self.node_keys))
+
+    def way(self, combination: Combination) -> WayMeaning:
+        """Return the meaning of those tags of a way that matter."""
+        found = self._ways.get(combination)
+        if found is None:
+            found = self._ways[combination] = self._new_way(_tags(combination))
+        return found
+
+    def node(self, combination: Combination) -> NodeMeaning:
+        """Return the meaning of those tags of a node that matter."""
+        found = self._nodes.get(combination)
+        if found is None:
+            found = self._nodes[combination] = self._new_node(_tags(combination))
+        return found
+
+    def _new_way(self, tags: Tags) -> WayMeaning:
+        found = way_attributes(tags, self._profile)
+        roundabout = tags.get("junction", "") in self._profile.oneway.junctions
+        link = tags.get("highway", "").endswith("_link")
+        restricted = found.restricted_forward, found.restricted_backward
+        return WayMeaning(
+            skipped=found.skipped,
+            nonsense=found.nonsense,
+            speed=(found.forward, found.backward),
+            duration=nan if found.duration is None else found.duration,
+            flags=(*restricted, found.carried, found.snappable, roundabout, link),
+        )
+
+    def _new_node(self, tags: Tags) -> NodeMeaning:
+        found = node_attributes(tags, self._profile)
+        obstacle = None if self._turns is None else self._turns.obstacle(tags)
+        return NodeMeaning(found.blocked, found.seconds, found.nonsense, obstacle)
+
+
+def _kept(tags: Tags, keys: frozenset[str]) -> Combination:
+    return tuple(part for tag in tags.items() if tag[0] in keys for part in tag)
+
+
+def _tags(combination: Combination) -> Tags:
+    return dict(zip(combination[::2], combination[1::2], strict=True))

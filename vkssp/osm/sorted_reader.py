@@ -1,0 +1,516 @@
+"""Reader of sorted .osm.pbf files on all cores, by compiled code.
+
+The blobs of a file are independent. In a sorted file, those with nodes come first, then those with ways, and then those
+with relations. Ways are read first; of the nodes, only the coordinates of those in ways are kept. Threads unpack and
+decode blobs (`vkssp.osm.kernels`), and what they find is joined in the order of the file, so that the result is the
+same on any number of cores, and the same as that of `vkssp.osm.reader`.
+
+Nearly all extracts are sorted and hold nothing unusual. All others, and all damaged ones, are left to pyosmium, which
+reads everything, and names the damage. Versions, times and users of objects are not looked at.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cores import num_cores, run_ahead, run_all
+from vkssp.jit import kernels
+from vkssp.memory import free_addresses, require
+from vkssp.osm.extract import UNKNOWN, members_of, relations_of, tags_of
+from vkssp.osm.meanings import Combination, Meanings, WantedKeys
+from vkssp.osm.pbf import MOST_BLOB, Blob, UnusualError, fields, find_blobs
+from vkssp.osm.profile import Profile
+from vkssp.osm.report import ImportReport
+from vkssp.osm.roads import RawRoads, flag_columns
+from vkssp.osm.turn_tags import Obstacle, TurnCollector
+from vkssp.terminal import progress_bar
+
+_Found = TypeVar("_Found")
+Ints = npt.NDArray[np.int64]
+
+_FEATURES = {b"OsmSchema-V0.6", b"DenseNodes"}
+# Fields of a group: nodes one by one, nodes together, ways, relations, changes.
+_DENSE, _WAYS, _RELATIONS = 2, 3, 4
+# Fields of a block, with the only values that are usual: the unit of coordinates, and offsets of them.
+_USUAL = {17: 100, 19: 0, 20: 0}
+# Fields of nodes, and of the data about them: whether each has been deleted.
+_ID, _INFO, _LAT, _LON, _TAGS = 1, 5, 8, 9, 10
+_COLUMNS = {_ID, _INFO, _LAT, _LON, _TAGS}
+_VISIBLE = 6
+_NOTHING = np.zeros(0, np.int64)
+# Bytes of memory for each reference of a way to a node.
+_REFERENCE_BYTES = 60
+# Bytes of address space, if it is limited, with which threads have enough.
+_ADDRESSES = 4 << 30
+
+
+def read_sorted(
+    source: Path,
+    profile: Profile,
+    report: ImportReport,
+    keys: WantedKeys,
+    turns: TurnCollector | None,
+    *,
+    title: str,
+    progress: bool,
+) -> RawRoads | None:
+    """Read the ways that a vehicle may use.
+
+    Parameters
+    ----------
+    source : Path
+        A .osm.pbf file.
+    profile : Profile
+        The vehicle.
+    report : ImportReport
+        Receives the counts.
+    keys : WantedKeys
+        Keys of the objects that matter.
+    turns : TurnCollector or None
+        Receives the data about turns; None if turns are not requested.
+    title : str
+        Text before the progress bar.
+    progress : bool
+        Whether to show a progress bar on stderr.
+
+    Returns
+    -------
+    RawRoads or None
+        None if the file is not sorted, holds something unusual, or is damaged. Then `report` is unchanged, and what
+        `turns` holds is of no use.
+
+    Raises
+    ------
+    MemoryShortageError
+        If the file is too large for this machine.
+    """
+    left = free_addresses()
+    if left is not None and left < _ADDRESSES:
+        return None
+    try:
+        header, *blobs = _usual_blobs(source)
+        total = sum(blob.end - blob.start for blob in blobs)
+        with progress_bar(None, title, shown=progress, total=total, unit="B", unit_scale=True, delay=0.0) as bar:
+            return _Reading(source, profile, keys, turns).read(header, blobs, report, bar.update)
+    except (UnusualError, UnicodeDecodeError, struct.error, zlib.error):
+        return None
+
+
+def _usual_blobs(source: Path) -> list[Blob]:
+    """Return the blobs of a file, of which the first is its header, and has nothing unusual."""
+    blobs = list(find_blobs(source))
+    if not blobs or blobs[-1].end != source.stat().st_size:
+        raise UnusualError("truncated")
+    if [blob.kind == b"OSMHeader" for blob in blobs] != [True] + [False] * (len(blobs) - 1):
+        raise UnusualError("no header, or several")
+    header = _unpacked(source, blobs[0])
+    for field, begin, end in fields(header):
+        if (field == 4 and header[begin:end] not in _FEATURES) or (
+            field == 5 and header[begin:end] == b"LocationsOnWays"
+        ):
+            raise UnusualError("unusual features")
+    if any(blob.kind != b"OSMData" for blob in blobs[1:]):
+        raise UnusualError("unusual blobs")
+    return blobs
+
+
+def _unpacked(source: Path, blob: Blob) -> bytes:
+    """Return what a blob holds."""
+    with source.open("rb") as stream:
+        stream.seek(blob.content)
+        packed = stream.read(blob.end - blob.content)
+    found = {field: (begin, end) for field, begin, end in fields(packed)}
+    if set(found) == {1}:
+        begin, end = found[1]
+        block = packed[begin:end]
+        size = end - begin
+    elif set(found) == {2, 3}:
+        size, (begin, end) = found[2][0], found[3]
+        if size > MOST_BLOB or end > len(packed):
+            raise UnusualError("unusual sizes")
+        unpacker = zlib.decompressobj()
+        block = unpacker.decompress(memoryview(packed)[begin:end], size + 1)
+        if not unpacker.eof or unpacker.unused_data:
+            raise UnusualError("unusual sizes")
+    else:
+        raise UnusualError("unusual compression")
+    if len(block) != size:
+        raise UnusualError("unusual sizes")
+    return block
+
+
+class _Dense(NamedTuple):
+    """Columns of nodes, still encoded."""
+
+    key: npt.NDArray[np.uint8]
+    lat: npt.NDArray[np.uint8]
+    lon: npt.NDArray[np.uint8]
+    tags: npt.NDArray[np.uint8]
+
+
+class _Block:
+    """Block of objects: its bytes, its groups, each with its kind, begin and end, and its strings."""
+
+    def __init__(self, source: Path, blob: Blob) -> None:
+        self.data = _unpacked(source, blob)
+        self.bytes: npt.NDArray[np.uint8] = np.frombuffer(self.data, np.uint8)
+        self.groups: list[tuple[int, int, int]] = []
+        tables = []
+        for field, begin, end in fields(self.data):
+            if field == 2:
+                kind = next(fields(self.data, begin, end), (0,))[0] if end <= len(self.data) else 0
+                if kind not in (_DENSE, _WAYS, _RELATIONS):
+                    raise UnusualError("unusual groups")
+                self.groups.append((kind, begin, end))
+            elif field == 1 and end <= len(self.data):
+                tables.append(self.bytes[begin:end])
+            elif _USUAL.get(field, begin) != begin:
+                raise UnusualError("unusual coordinates")
+        if len(tables) != 1:
+            raise UnusualError("no table of strings, or several")
+        text, count = np.empty(len(tables[0]) + 1, np.uint8), np.zeros(1, np.int64)
+        size = _kernels().join_strings(tables[0], text, count)
+        self._text, self.num_strings = text[: max(size - 1, 0)].tobytes(), int(count[0])
+        # A zero within a string splits it.
+        if size < 0 or self._text.count(b"\0") != max(self.num_strings - 1, 0):
+            raise UnusualError("damaged strings")
+        kinds = [kind for kind, _, _ in self.groups]
+        if kinds != sorted(kinds):
+            raise UnusualError("unsorted")
+
+    @property
+    def kinds(self) -> set[int]:
+        """Kinds of the groups."""
+        return {kind for kind, _, _ in self.groups}
+
+    def dense(self, at: int, end: int) -> _Dense:
+        """Return the columns of a group of nodes."""
+        (_, begin, stop), *others = fields(self.data, at, end)
+        found = list(fields(self.data, begin, stop))
+        parts = {field: (start, close) for field, start, close in found}
+        usual = set(parts) <= _COLUMNS and len(parts) == len(found) and not others
+        if not usual or max(stop, *(close for _, _, close in found)) > end:
+            raise UnusualError("unusual nodes")
+        if any(field == _VISIBLE for field, _, _ in fields(self.data, *parts.get(_INFO, (0, 0)))):
+            raise UnusualError("nodes that may be deleted")
+        key, lat, lon, tags = (self.bytes[slice(*parts.get(field, (0, 0)))] for field in (_ID, _LAT, _LON, _TAGS))
+        return _Dense(key, lat, lon, tags)
+
+    def strings(self) -> list[str]:
+        """Return the strings; all of them are UTF-8."""
+        return self._text.decode().split("\0")[: self.num_strings]
+
+
+def _kernels() -> Any:
+    return kernels("vkssp.osm.kernels")
+
+
+class _Ways(NamedTuple):
+    """Ways of a block: those that are wanted, and those of them that are used.
+
+    Attributes
+    ----------
+    kinds : set of int
+        Kinds of the block's groups.
+    first, last : int
+        Ids of the first and the last way of the block.
+    read, used : numpy.ndarray
+        Ids of the wanted ways, and whether each is used.
+    speed, duration, flags, size : numpy.ndarray
+        What is known of the used ways, and their numbers of nodes.
+    node : numpy.ndarray
+        Ids of the nodes of the used ways.
+    names : list of str
+        Names and numbers of the used ways.
+    name : numpy.ndarray
+        Indices into `names` of each used way's name and number, by turns.
+    nonsense, skipped : Counter
+        Numbers of tags that were not understood, and of ways that are not used.
+    """
+
+    kinds: set[int]
+    first: int
+    last: int
+    read: Ints
+    used: npt.NDArray[np.bool_]
+    speed: npt.NDArray[np.float64]
+    duration: npt.NDArray[np.float64]
+    flags: npt.NDArray[np.bool_]
+    size: Ints
+    node: Ints
+    names: list[str]
+    name: Ints
+    nonsense: Counter[str]
+    skipped: Counter[str]
+
+
+class _Nodes(NamedTuple):
+    """Nodes of a block that the vehicle cannot pass, or that take time, and the ids of the block's first and last."""
+
+    first: int
+    last: int
+    blocked: list[int]
+    slow: list[tuple[int, float]]
+    obstacles: list[tuple[int, Obstacle]]
+    nonsense: Counter[str]
+
+
+class _Order:
+    """Check of the order of blocks."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def follow(self, first: int, last: int) -> None:
+        """Raise `UnusualError` unless the ids of a block are above those of the blocks before; 0 stands for no ids."""
+        if last:
+            if first <= self._last:
+                raise UnusualError("unsorted")
+            self._last = last
+
+
+class _Reading:
+    """A file that is being read."""
+
+    def __init__(self, source: Path, profile: Profile, keys: WantedKeys, turns: TurnCollector | None) -> None:
+        self._source, self._relation_keys, self._turns = source, keys.relation, turns
+        self._meanings = meanings = Meanings(profile, turns)
+        self._kernels = compiled = _kernels()
+        self._way_use = _uses(compiled, meanings.way_keys, keys.way)
+        for key, use in (("name", compiled.NAME), ("ref", compiled.REF), ("", compiled.EMPTY)):
+            self._way_use[key] = self._way_use.get(key, 0) | use
+        self._node_use = _uses(compiled, meanings.node_keys, keys.node)
+
+    def read(self, header: Blob, blobs: list[Blob], report: ImportReport, advance: Callable[[int], object]) -> RawRoads:
+        """Read all blobs; call a function with the number of bytes that have been read since its last call."""
+        first = self._first_with_ways(blobs)
+        ways: list[_Ways] = []
+        relations = [header]
+        names: dict[str, int] = {"": 0}
+        name: list[npt.NDArray[np.uint32]] = []
+        order, kind = _Order(), _DENSE
+        for blob, found in self._each(blobs[first:], self._read_ways):
+            if found.kinds and (min(found.kinds) < kind or (ways and _DENSE in found.kinds)):
+                raise UnusualError("unsorted")
+            kind = max(found.kinds, default=kind)
+            order.follow(found.first, found.last)
+            if _RELATIONS in found.kinds:
+                relations.append(blob)
+            numbers = [names.setdefault(text, len(names)) for text in found.names]
+            name.append(np.array(numbers, np.uint32)[found.name])
+            ways.append(found._replace(names=[], name=_NOTHING))
+            advance(blob.end - blob.start)
+
+        node = _joined([found.node for found in ways], np.int64)
+        require(_REFERENCE_BYTES * len(node), f"{self._source}: streets with {len(node)} points")
+        needed = _distinct(node)
+        lat, lon = (np.full(len(needed), UNKNOWN, np.int32) for _ in range(2))
+        blocked: list[int] = []
+        slow: list[tuple[int, float]] = []
+        nonsense, skipped = Counter[str](), Counter[str]()
+        order = _Order()
+        # The first blob with ways may begin with nodes.
+        for blob, nodes in self._each(blobs[: first + 1], partial(self._read_nodes, needed, lat, lon)):
+            order.follow(nodes.first, nodes.last)
+            blocked += nodes.blocked
+            slow += nodes.slow
+            nonsense.update(nodes.nonsense)
+            if self._turns is not None:
+                for key, obstacle in nodes.obstacles:
+                    self._turns.add_obstacle(key, obstacle)
+            if blob not in blobs[first : first + 1]:
+                advance(blob.end - blob.start)
+        for found in ways:
+            nonsense.update(found.nonsense)
+            skipped.update(found.skipped)
+        self._read_relations(relations, nonsense)
+
+        read = _joined([found.read for found in ways], np.int64)
+        used = _joined([found.used for found in ways], np.bool_)
+        report.ways_read = len(read)
+        report.nonsense = dict(nonsense.most_common())
+        report.ways_skipped = dict(skipped.most_common())
+        report.missing_nodes = int((lat == UNKNOWN).sum())
+        place = _places(needed, node)
+        lat, lon = lat[place], lon[place]
+        numbered = _joined(name, np.uint32).reshape(-1, 2)
+        return RawRoads(
+            node=node,
+            lat=lat,
+            lon=lon,
+            known=lat != UNKNOWN,
+            first=np.concatenate([[0], np.cumsum(_joined([found.size for found in ways], np.int64))]),
+            way=read[used],
+            speed=_joined([found.speed for found in ways], np.float64).reshape(-1, 2),
+            duration=_joined([found.duration for found in ways], np.float64),
+            name=numbered[:, 0],
+            names=tuple(names),
+            ref=numbered[:, 1],
+            blocked=np.array(blocked, np.int64),
+            slow=np.array([key for key, _ in slow], np.int64),
+            slow_seconds=np.array([seconds for _, seconds in slow], np.float64),
+            turns=None if self._turns is None else self._turns.finish(read[~used]),
+            **flag_columns(_joined([found.flags for found in ways], np.bool_).reshape(-1, 6)),
+        )
+
+    def _first_with_ways(self, blobs: list[Blob]) -> int:
+        """Return the index of the first blob with ways or relations, if the file is sorted."""
+        low, high = 0, len(blobs)
+        while low < high:
+            middle = (low + high) // 2
+            if max(_Block(self._source, blobs[middle]).kinds, default=_DENSE) > _DENSE:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    @staticmethod
+    def _each(blobs: list[Blob], read: Callable[[Blob], _Found]) -> Iterator[tuple[Blob, _Found]]:
+        """Yield each blob and what is read of it, in order, while threads read the next ones."""
+        return zip(blobs, run_ahead((partial(read, blob) for blob in blobs), 2 * num_cores()), strict=True)
+
+    def _read_ways(self, blob: Blob) -> _Ways:
+        block = _Block(self._source, blob)
+        room = sum(end - begin for kind, begin, end in block.groups if kind == _WAYS)
+        # The string after the last stands for a name that a way does not have.
+        strings = [*block.strings(), ""] if room else [""]
+        use = np.array([self._way_use.get(text, 0) for text in strings], np.uint8)
+        most = room // 2 + 1  # ways, and tags
+        way, names, pairs, refs = (np.empty(size, np.int64) for size in (most, 2 * most, most, room))
+        pair_first, ref_first = (np.zeros(most + 1, np.int64) for _ in range(2))
+        state = np.zeros(3, np.int64)
+        for kind, begin, end in block.groups:
+            if kind == _WAYS:
+                arrays = (way, names, pair_first, pairs, ref_first, refs, state)
+                _check(self._kernels.find_ways(block.bytes, begin, end, use, *arrays))
+        size, last, first = state.tolist()
+
+        number, combinations = self._alike(pair_first[: size + 1], pairs, strings)
+        meanings = [self._meanings.way(combination) for combination in combinations]
+        nonsense, skipped = Counter[str](), Counter[str]()
+        for meaning, count in zip(meanings, np.bincount(number).tolist(), strict=True):
+            for key in meaning.nonsense:
+                nonsense[key] += count
+            if meaning.skipped:
+                skipped[meaning.skipped] += count
+        used = np.array([not meaning.skipped for meaning in meanings], np.bool_)[number]
+        of_used = number[used]
+        num_refs = np.diff(ref_first[: size + 1])
+        named = names[: 2 * size].reshape(-1, 2)[used]
+        # Motorways and many country roads have a number and no name.
+        unnamed = (use[named[:, 0]] & self._kernels.EMPTY) > 0
+        named[unnamed, 0] = named[unnamed, 1]
+        name = named.reshape(-1)
+        found = np.empty(min(len(name), len(strings)), np.int64)
+        num_names = self._kernels.number_in_order(name, np.full(len(strings), -1, np.int64), found)
+        return _Ways(
+            kinds=block.kinds,
+            first=first,
+            last=last,
+            read=way[:size].copy(),
+            used=used,
+            speed=np.array([meaning.speed for meaning in meanings], np.float64).reshape(-1, 2)[of_used],
+            duration=np.array([meaning.duration for meaning in meanings], np.float64)[of_used],
+            flags=np.array([meaning.flags for meaning in meanings], np.bool_).reshape(-1, 6)[of_used],
+            size=num_refs[used],
+            node=refs[: ref_first[size]][np.repeat(used, num_refs)],
+            names=[strings[i] for i in found[:num_names].tolist()],
+            name=name,
+            nonsense=nonsense,
+            skipped=skipped,
+        )
+
+    def _read_nodes(self, needed: Ints, lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], blob: Blob) -> _Nodes:
+        block = _Block(self._source, blob)
+        parts = [block.dense(begin, end) for kind, begin, end in block.groups if kind == _DENSE]
+        strings = block.strings()
+        use = np.array([self._node_use.get(text, 0) for text in strings], np.uint8)
+        most = sum(len(part.key) for part in parts)
+        node, pair_first = np.empty(most, np.int64), np.zeros(most + 1, np.int64)
+        pairs = np.empty(sum(len(part.tags) for part in parts) // 2 + 1, np.int64)
+        state = np.zeros(3, np.int64)
+        for part in parts:
+            _check(self._kernels.find_nodes(*part, use, needed, lat, lon, node, pair_first, pairs, state))
+        size, last, first = state.tolist()
+
+        number, combinations = self._alike(pair_first[: size + 1], pairs, strings)
+        meanings = [self._meanings.node(combination) for combination in combinations]
+        nonsense = Counter[str]()
+        for meaning, count in zip(meanings, np.bincount(number).tolist(), strict=True):
+            for key in meaning.nonsense:
+                nonsense[key] += count
+        matters = np.array([m.blocked or m.seconds > 0 or m.obstacle is not None for m in meanings], np.bool_)
+        at = np.flatnonzero(matters[number])
+        met = [(key, meanings[i]) for key, i in zip(node[at].tolist(), number[at].tolist(), strict=True)]
+        return _Nodes(
+            first=first,
+            last=last,
+            blocked=[key for key, meaning in met if meaning.blocked],
+            slow=[(key, meaning.seconds) for key, meaning in met if not meaning.blocked and meaning.seconds],
+            obstacles=[(key, meaning.obstacle) for key, meaning in met if meaning.obstacle is not None],
+            nonsense=nonsense,
+        )
+
+    def _alike(self, first: Ints, pairs: Ints, strings: list[str]) -> tuple[Ints, list[Combination]]:
+        """Return the number of each object's combination of tags, and all combinations."""
+        size = len(first) - 1
+        number, example = np.empty(size, np.int64), np.empty(size, np.int64)
+        table = np.full(1 << (2 * size).bit_length(), -1, np.int64)
+        count = self._kernels.number_alike(first, pairs, table, number, example)
+        bits = self._kernels.VALUE_BITS
+        combinations = []
+        for i in example[:count].tolist():
+            tags = pairs[first[i] : first[i + 1]].tolist()
+            combinations.append(tuple(strings[at] for tag in tags for at in (tag >> bits, tag & (1 << bits) - 1)))
+        return number, combinations
+
+    def _read_relations(self, blobs: list[Blob], nonsense: Counter[str]) -> None:
+        """Read the turn restrictions of blobs, the first of which is the file's header."""
+        with self._source.open("rb") as stream:
+            parts = []
+            for blob in blobs if self._turns is not None else blobs[:1]:
+                stream.seek(blob.start)
+                parts.append(stream.read(blob.end - blob.start))
+        try:
+            for item in relations_of(b"".join(parts), self._relation_keys):
+                assert self._turns is not None
+                members = members_of(item, nonsense)
+                self._turns.add_relation(tags_of(item, nonsense), members)
+        except RuntimeError as error:
+            raise UnusualError("unusual relations") from error
+
+
+def _uses(compiled: Any, kept: frozenset[str], wanted: tuple[str, ...]) -> dict[str, int]:
+    """Return the use of each key; see `vkssp.osm.kernels`."""
+    return {key: (key in kept) * compiled.KEPT | (key in wanted) * compiled.WANTED for key in kept.union(wanted)}
+
+
+def _check(result: int) -> None:
+    if result < 0:
+        raise UnusualError("unusual or damaged objects")
+
+
+def _joined(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
+
+
+def _distinct(values: Ints) -> Ints:
+    """Return the distinct values, sorted."""
+    ordered = np.sort(values)
+    return ordered[np.diff(ordered, prepend=0) > 0]  # all are above 0
+
+
+def _places(ordered: Ints, values: Ints) -> Ints:
+    """Return the index of each value among distinct ones."""
+    parts = np.array_split(values, max(1, min(4 * num_cores(), len(values) >> 16)))
+    find: Any = np.searchsorted
+    return _joined(run_all([partial(find, ordered, part) for part in parts]), np.int64)
