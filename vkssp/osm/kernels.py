@@ -117,10 +117,11 @@ def find_ways(
             elif tag == 34:
                 info, info_end = at, at + number
                 while info < info_end:
-                    # Numbers only, and none that says whether the way has been deleted.
-                    if block[info] & 7 != 0 or block[info] >= 48:
+                    # Numbers of fields 1 to 5, the last of which is the user's name; 6 would say whether it is deleted.
+                    field = block[info]
+                    value, info = _number(block, info + 1, info_end)
+                    if field & 7 != 0 or field < 8 or field > 40 or (field == 40 and not 0 <= value < num_strings):
                         return -1
-                    _, info = _number(block, info + 1, info_end)
                     if info < 0:
                         return -1
             else:
@@ -165,6 +166,18 @@ def find_ways(
         pair_first[size], ref_first[size] = num_pairs, num_refs
     state[0], state[1] = size, last
     return 0
+
+
+@jit
+def are_below(steps: Bytes, limit: int) -> bool:
+    """Return whether all numbers are from 0 to below a limit, given the step to each from the one before."""
+    at, value = np.int64(0), np.int64(0)
+    while at < len(steps):
+        step, at = _number(steps, at, len(steps))
+        value += _unfolded(step)
+        if at < 0 or value < 0 or value >= limit:
+            return False
+    return True
 
 
 @jit

@@ -6,7 +6,7 @@ decode blobs (`vkssp.osm.kernels`), and what they find is joined in the order of
 same on any number of cores, and the same as that of `vkssp.osm.reader`.
 
 Nearly all extracts are sorted and hold nothing unusual. All others, and all damaged ones, are left to pyosmium, which
-reads everything, and names the damage. Versions, times and users of objects are not looked at.
+reads everything, and names the damage.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ Ints = npt.NDArray[np.int64]
 _FEATURES = {b"OsmSchema-V0.6", b"DenseNodes"}
 # Fields of a group: nodes one by one, nodes together, ways, relations, changes.
 _DENSE, _WAYS, _RELATIONS = 2, 3, 4
-# Fields of a block, with the only values that are usual: the unit of coordinates, and offsets of them.
-_USUAL = {17: 100, 19: 0, 20: 0}
-# Fields of nodes, and of the data about them: whether each has been deleted.
+# Fields of a block with the only values that are usual: the unit of coordinates, that of times, offsets of coordinates.
+_USUAL = {17: 100, 18: None, 19: 0, 20: 0}
+# Fields of nodes.
 _ID, _INFO, _LAT, _LON, _TAGS = 1, 5, 8, 9, 10
-_COLUMNS = {_ID, _INFO, _LAT, _LON, _TAGS}
-_VISIBLE = 6
+_COLUMNS = {_ID, _LAT, _LON, _TAGS}
+# Fields of the data about nodes, of which the last names users; the next one would say whether nodes are deleted.
+_ABOUT = {1, 2, 3, 4, 5}
+_USERS = 5
 _NOTHING = np.zeros(0, np.int64)
 # Bytes of memory for each reference of a way to a node.
 _REFERENCE_BYTES = 60
@@ -167,14 +169,14 @@ class _Block:
         tables = []
         for field, begin, end in fields(self.data):
             if field == 2:
-                kind = next(fields(self.data, begin, end), (0,))[0] if end <= len(self.data) else 0
+                kind = self._kind(begin, end) if end <= len(self.data) else 0
                 if kind not in (_DENSE, _WAYS, _RELATIONS):
                     raise UnusualError("unusual groups")
                 self.groups.append((kind, begin, end))
             elif field == 1 and end <= len(self.data):
                 tables.append(self.bytes[begin:end])
-            elif _USUAL.get(field, begin) != begin:
-                raise UnusualError("unusual coordinates")
+            elif _USUAL.get(field, -1) not in (begin, None):
+                raise UnusualError("unusual coordinates, or unknown fields")
         if len(tables) != 1:
             raise UnusualError("no table of strings, or several")
         text, count = np.empty(len(tables[0]) + 1, np.uint8), np.zeros(1, np.int64)
@@ -192,22 +194,47 @@ class _Block:
         """Kinds of the groups."""
         return {kind for kind, _, _ in self.groups}
 
+    def _kind(self, at: int, end: int) -> int:
+        """Return the kind of a group, 0 if it has relations and something else."""
+        kind = next(fields(self.data, at, end), (0,))[0]
+        if kind == _RELATIONS:
+            usual = all(field == kind and begin < close for field, begin, close in fields(self.data, at, end))
+            return kind if usual else 0
+        return kind
+
     def dense(self, at: int, end: int) -> _Dense:
         """Return the columns of a group of nodes."""
         (_, begin, stop), *others = fields(self.data, at, end)
-        found = list(fields(self.data, begin, stop))
-        parts = {field: (start, close) for field, start, close in found}
-        usual = set(parts) <= _COLUMNS and len(parts) == len(found) and not others
-        if not usual or max(stop, *(close for _, _, close in found)) > end:
+        if others or stop > end:
+            raise UnusualError("unusual groups")
+        parts = self._columns(begin, stop)
+        about = self._columns(*parts.pop(_INFO, (stop, stop)))
+        if not (parts.keys() <= _COLUMNS and about.keys() <= _ABOUT):
             raise UnusualError("unusual nodes")
-        if any(field == _VISIBLE for field, _, _ in fields(self.data, *parts.get(_INFO, (0, 0)))):
-            raise UnusualError("nodes that may be deleted")
         key, lat, lon, tags = (self.bytes[slice(*parts.get(field, (0, 0)))] for field in (_ID, _LAT, _LON, _TAGS))
+        for part in about.values():
+            if _count(self.bytes[slice(*part)]) != _count(key):
+                raise UnusualError("unusual data about nodes")
+        users = self.bytes[slice(*about.get(_USERS, (0, 0)))]
+        if not _kernels().are_below(users, self.num_strings):
+            raise UnusualError("unknown users")
         return _Dense(key, lat, lon, tags)
+
+    def _columns(self, at: int, end: int) -> dict[int, tuple[int, int]]:
+        """Return where each field of a message begins and ends."""
+        found = list(fields(self.data, at, end))
+        if len({field for field, _, _ in found}) < len(found) or any(close > end for _, _, close in found):
+            raise UnusualError("unusual columns")
+        return {field: (begin, close) for field, begin, close in found}
 
     def strings(self) -> list[str]:
         """Return the strings; all of them are UTF-8."""
         return self._text.decode().split("\0")[: self.num_strings]
+
+
+def _count(numbers: npt.NDArray[np.uint8]) -> int:
+    """Return how many encoded numbers there are."""
+    return int(np.count_nonzero(numbers < 128))
 
 
 def _kernels() -> Any:
@@ -254,8 +281,9 @@ class _Ways(NamedTuple):
 
 
 class _Nodes(NamedTuple):
-    """Nodes of a block that the vehicle cannot pass, or that take time, and the ids of the block's first and last."""
+    """Nodes of a block that the vehicle cannot pass, or that take time; the rest is as in `_Ways`."""
 
+    kinds: set[int]
     first: int
     last: int
     blocked: list[int]
@@ -320,6 +348,9 @@ class _Reading:
         order = _Order()
         # The first blob with ways may begin with nodes.
         for blob, nodes in self._each(blobs[: first + 1], partial(self._read_nodes, needed, lat, lon)):
+            is_shared = blob in blobs[first : first + 1]
+            if not is_shared and nodes.kinds - {_DENSE}:
+                raise UnusualError("unsorted")
             order.follow(nodes.first, nodes.last)
             blocked += nodes.blocked
             slow += nodes.slow
@@ -327,7 +358,7 @@ class _Reading:
             if self._turns is not None:
                 for key, obstacle in nodes.obstacles:
                     self._turns.add_obstacle(key, obstacle)
-            if blob not in blobs[first : first + 1]:
+            if not is_shared:
                 advance(blob.end - blob.start)
         for found in ways:
             nonsense.update(found.nonsense)
@@ -452,6 +483,7 @@ class _Reading:
         at = np.flatnonzero(matters[number])
         met = [(key, meanings[i]) for key, i in zip(node[at].tolist(), number[at].tolist(), strict=True)]
         return _Nodes(
+            kinds=block.kinds,
             first=first,
             last=last,
             blocked=[key for key, meaning in met if meaning.blocked],
