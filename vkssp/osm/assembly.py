@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
+from vkssp.arrays import distinct, own
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.csr import rows_of
@@ -59,7 +59,7 @@ def assemble(
     arcs = directed(segments, seconds)
     restricted = roads.restricted[segments.way[arcs.segment], arcs.direction]
     restricted = with_enclaves(arcs.tail, arcs.head, restricted, len(segments.lat))
-    report.restricted = len(np.unique(arcs.segment[restricted]))
+    report.restricted = len(distinct(arcs.segment[restricted]))
     layered = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
     further: dict[str, npt.NDArray[Any] | None] = {"point_node": segments.point_node}

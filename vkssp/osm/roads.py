@@ -56,6 +56,8 @@ class RawRoads:
         Seconds that each node of `slow` takes, shape (num_slow,), float64.
     turns : RawTurns or None
         What the file says about turns; None if turns were not requested.
+    place : numpy.ndarray or None
+        Index of each node of `node` among the distinct ones, sorted by id, if it is known; shape (num_references,).
     """
 
     node: npt.NDArray[np.int64]
@@ -78,12 +80,19 @@ class RawRoads:
     slow: npt.NDArray[np.int64]
     slow_seconds: npt.NDArray[np.float64]
     turns: RawTurns | None = None
+    place: npt.NDArray[Any] | None = None
+
+    @property
+    def places(self) -> npt.NDArray[Any]:
+        """The index of each node among the distinct ones, as `place`."""
+        return np.unique(self.node, return_inverse=True)[1] if self.place is None else self.place
 
     def of_ways(self, kept: npt.NDArray[np.bool_]) -> RawRoads:
         """Return the roads with only the ways to keep."""
         size = np.diff(self.first)
         of_kept = np.repeat(kept, size)
         values = {name: getattr(self, name)[of_kept] for name in ("node", "lat", "lon", "known")}
+        values["place"] = None if self.place is None else self.place[of_kept]
         values |= {name: getattr(self, name)[kept] for name in _PER_WAY}
         return replace(self, **values, first=np.concatenate([[0], np.cumsum(size[kept])]))
 

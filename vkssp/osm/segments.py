@@ -11,11 +11,14 @@ the streets on its two sides are no slower.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import numbered
+from vkssp.cores import run_all
 from vkssp.graph.geo import haversine
 from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.osm.report import ImportReport
@@ -23,6 +26,8 @@ from vkssp.osm.roads import RawRoads
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+#: Steps whose lengths a thread computes at once; the same on any number of cores, as are the last bits of the lengths.
+_STEPS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +84,15 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     """
     way, at, start, end = _pieces(roads, report)
     node, lat, lon = roads.node[at], roads.lat[at], roads.lon[at]
-    unique, first_seen, index, uses = np.unique(node, return_index=True, return_inverse=True, return_counts=True)
-    blocked = np.isin(unique, roads.blocked)[index]
-    gate = np.isin(unique, roads.slow)[index] & ~blocked
-    turns = np.isin(unique, roads.turns.places)[index] if roads.turns is not None else False
+    places = roads.places
+    _, index = numbered(places[at], int(places.max(initial=-1)) + 1)
+    uses = np.bincount(index)
+    first_seen = np.empty(len(uses), np.int64)
+    first_seen[index[::-1]] = np.arange(len(index))[::-1]  # of equal indices, the last counts
+    unique = node[first_seen]
+    blocked = _marked(unique, roads.blocked)[index]
+    gate = _marked(unique, roads.slow)[index] & ~blocked
+    turns = _marked(unique, roads.turns.places)[index] if roads.turns is not None else False
     stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | turns | (not simplify))
     goes_on = ~end[stops]
     begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
@@ -90,17 +100,15 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     # Each junction is one node. At a barrier or a gate, every end of a segment is a node.
     both = np.concatenate([begins, ends])
     own = blocked[both] | gate[both]
-    junctions, ids = np.unique(index[both][~own], return_inverse=True)
+    junctions, ids = numbered(index[both][~own], len(unique))
     node_of = np.empty(len(both), np.int64)
     node_of[~own] = ids
     node_of[own] = len(junctions) + np.arange(int(own.sum()))
     position = first_seen[np.concatenate([junctions, index[both][own]])]
     links = _gate_links(index[both], gate[both], len(position))
 
-    degrees_lat, degrees_lon = lat * COORDINATE_SCALE, lon * COORDINATE_SCALE
-    step = haversine(degrees_lat[:-1], degrees_lon[:-1], degrees_lat[1:], degrees_lon[1:])
     # Gaps between pieces count 0, because no segment spans them; so the sums stay small and therefore exact.
-    travelled = _running_sum(np.where(end[:-1], 0.0, step))
+    travelled = _running_sum(np.where(end[:-1], 0.0, _steps(lat, lon)))
     # The polyline of a link consists of two equal points.
     size = np.concatenate([ends - begins + 1, np.full(len(links.end), 2)])
     polyline_first = np.concatenate([[0], np.cumsum(size)])
@@ -110,7 +118,7 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     shape = np.concatenate([shape, np.repeat(both[links.end], 2)])
 
     report.barriers = len(np.unique(index[blocked]))
-    report.ways_used = len(np.unique(way))
+    report.ways_used = _runs(way)
     position = np.concatenate([position, first_seen[links.gates]])
     # A segment that begins at a gate is reached from the gate's middle; one that ends there continues to it.
     leaving, near, middle = links.end < len(begins), node_of[links.end], links.middle
@@ -184,10 +192,37 @@ def _pieces(roads: RawRoads, report: ImportReport) -> tuple[Indices, Indices, np
     at, way, start = at[stays], way[stays], start[stays]
     end = np.ones(len(at), np.bool_)
     end[:-1] = start[1:]
-    lone = len(roads.way) - len(np.unique(way))
+    lone = len(roads.way) - _runs(way)
     if lone:
         report.ways_skipped["fewer than two nodes"] = lone
     return way, at, start, end
+
+
+def _runs(values: Indices) -> int:
+    """Return the number of distinct values of sorted ones."""
+    return int(np.count_nonzero(np.diff(values))) + (len(values) > 0)
+
+
+def _marked(ordered: Indices, wanted: Indices) -> npt.NDArray[np.bool_]:
+    """Return whether each of distinct, sorted values is wanted."""
+    marks = np.zeros(len(ordered), np.bool_)
+    if len(ordered):
+        at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+        marks[at[ordered[at] == wanted]] = True
+    return marks
+
+
+def _steps(lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32]) -> Floats:
+    """Return the metres from each point to the next, computed on all cores."""
+    steps = np.empty(max(0, len(lat) - 1))
+
+    def compute(at: int) -> None:
+        some = slice(at, at + _STEPS_AT_ONCE + 1)
+        y, x = lat[some] * COORDINATE_SCALE, lon[some] * COORDINATE_SCALE
+        steps[at : at + _STEPS_AT_ONCE] = haversine(y[:-1], x[:-1], y[1:], x[1:])
+
+    run_all([partial(compute, at) for at in range(0, len(steps), _STEPS_AT_ONCE)])
+    return steps
 
 
 def _running_sum(values: Floats) -> Floats:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import distinct
 from vkssp.cores import num_cores, run_ahead, run_all
 from vkssp.jit import kernels
 from vkssp.memory import free_addresses, require
@@ -340,7 +341,7 @@ class _Reading:
 
         node = _joined([found.node for found in ways], np.int64)
         require(_REFERENCE_BYTES * len(node), f"{self._source}: streets with {len(node)} points")
-        needed = _distinct(node)
+        needed = distinct(node)
         lat, lon = (np.full(len(needed), UNKNOWN, np.int32) for _ in range(2))
         blocked: list[int] = []
         slow: list[tuple[int, float]] = []
@@ -379,6 +380,7 @@ class _Reading:
             lat=lat,
             lon=lon,
             known=lat != UNKNOWN,
+            place=place,
             first=np.concatenate([[0], np.cumsum(_joined([found.size for found in ways], np.int64))]),
             way=read[used],
             speed=_joined([found.speed for found in ways], np.float64).reshape(-1, 2),
@@ -533,12 +535,6 @@ def _check(result: int) -> None:
 
 def _joined(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
-
-
-def _distinct(values: Ints) -> Ints:
-    """Return the distinct values, sorted."""
-    ordered = np.sort(values)
-    return ordered[np.diff(ordered, prepend=0) > 0]  # all are above 0
 
 
 def _places(ordered: Ints, values: Ints) -> Ints:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import distinct
 from vkssp.graph.csr import rows_of
 from vkssp.graph.geo import directions
 from vkssp.graph.streets import COORDINATE_SCALE
@@ -175,7 +176,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
     keys = _remembering(layered, memory) if num_memories > 1 else np.zeros(0, np.int64)
     if not all_arcs:
         keys = np.concatenate([keys, np.arange(len(layered.node)) * num_memories])
-    keys = np.unique(keys)
+    keys = distinct(keys)
     node, state = keys // num_memories, keys % num_memories
 
     first: Indices = first_out.astype(np.int64)
