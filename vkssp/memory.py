@@ -94,6 +94,14 @@ def save_addresses() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
+def give_back() -> None:
+    """Give memory that was freed back to the system; glibc keeps that of threads."""
+    with suppress(OSError, AttributeError, ImportError):
+        import ctypes
+
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def guard_imports() -> None:
     """Let imports of libraries raise `MemoryShortageError` if address space is limited and too little is left."""
     if _address_limit() is not None:

@@ -92,6 +92,7 @@ def import_extract(
     segments = cut_ways(roads, report, simplify=simplify)
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
+    roads = roads.without_nodes()
     cut = perf_counter()
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
     try:

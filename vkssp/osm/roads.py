@@ -87,6 +87,11 @@ class RawRoads:
         """The index of each node among the distinct ones, as `place`."""
         return np.unique(self.node, return_inverse=True)[1] if self.place is None else self.place
 
+    def without_nodes(self) -> RawRoads:
+        """Return the roads without their nodes, which need most of the memory."""
+        kept = {name: getattr(self, name)[:0].copy() for name in ("node", "lat", "lon", "known", "first")}
+        return replace(self, **kept, place=None)
+
     def of_ways(self, kept: npt.NDArray[np.bool_]) -> RawRoads:
         """Return the roads with only the ways to keep."""
         size = np.diff(self.first)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from vkssp.arrays import distinct
 from vkssp.cores import num_cores, run_ahead, run_all
 from vkssp.jit import kernels
-from vkssp.memory import free_addresses, require
+from vkssp.memory import free_addresses, give_back, require
 from vkssp.osm.extract import UNKNOWN, members_of, relations_of, tags_of
 from vkssp.osm.meanings import Combination, Meanings, WantedKeys
 from vkssp.osm.pbf import MOST_BLOB, Blob, UnusualError, fields, find_blobs
@@ -103,9 +103,11 @@ def read_sorted(
         header, *blobs = _usual_blobs(source)
         total = sum(blob.end - blob.start for blob in blobs)
         with progress_bar(None, title, shown=progress, total=total, unit="B", unit_scale=True, delay=0.0) as bar:
-            return _Reading(source, profile, keys, turns).read(header, blobs, report, bar.update)
+            roads = _Reading(source, profile, keys, turns).read(header, blobs, report, bar.update)
     except (UnusualError, UnicodeDecodeError, struct.error, zlib.error):
         return None
+    give_back()
+    return roads
 
 
 def _usual_blobs(source: Path) -> list[Blob]:

@@ -159,16 +159,16 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
 
 def way_keys(profile: Profile) -> frozenset[str]:
     """Return the keys of all tags of ways that have a meaning to a vehicle."""
-    access, oneway, limits = profile.access, profile.oneway, profile.limits
-    pushing = (*profile.pushing.keys, *profile.pushing.speeds) if profile.pushing else ()
+    access, limits, pushing = profile.access, profile.limits, profile.pushing
     plain = {
         *("highway", "route", "area", "proposed", "construction", "railway", "impassable", "status", "bridge"),
         *("junction", "hov", "duration"),
         *(*profile.speeds, *profile.closed, *profile.separate, *profile.caps, *profile.factors),
-        *(*oneway.keys, *oneway.contraflow),
+        *(*profile.oneway.keys, *profile.oneway.contraflow, *(pushing.speeds if pushing else ())),
     }
-    sizes = (key for keys in _SIZE_KEYS.values() for key in keys)
-    directed = {*access.keys, *pushing, *limits.keys, *limits.place_keys, *sizes, "hov:lanes"}
+    sizes = (key for name, keys in _SIZE_KEYS.items() if getattr(profile.size, name) for key in keys)
+    walking = pushing.keys if pushing else ()
+    directed = {*access.keys, *walking, *limits.keys, *limits.place_keys, *sizes, "hov:lanes"}
     return frozenset(plain | directed | {f"{key}:{way}" for key in directed for way in _DIRECTIONS})
 
 
