@@ -187,7 +187,7 @@ UNUSUAL = {
     "nodes nowhere": with_first_nodes(8, lambda column: b"\xff\xff\xff\xff\x7f" + column[5:]),
     "deleted nodes": with_first_nodes(5, lambda column: message_of([(1, b"\x01" * 7), (6, b"\0" * 7)])),
     "coarse coordinates": with_coarse_coordinates,
-    "text that is not UTF-8": with_text(b"Long Street", b"Long \xffreet"),
+    "text that is not UTF-8": with_text(b"Long Street", b"Long \xfftreet"),
     "text with a zero": with_text(b"Long Street", b"Long \0treet"),
     "a truncated number": lambda blobs: [*blobs[:-1], (blobs[-1][0], blobs[-1][1][:-1] + b"\xff")],
 }
@@ -203,6 +203,18 @@ def test_unusual_files_are_left_to_pyosmium(monkeypatch: pytest.MonkeyPatch, tmp
     with pytest.raises(AssertionError, match="read by pyosmium"):
         compiled(monkeypatch, path, turns="costs")
     assert outcome(monkeypatch, path, 0) == outcome(monkeypatch, path, 1 << 60)
+
+
+def test_blocks_of_nodes_and_ways(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = next(path for path in write_extracts(tmp_path) if path.suffix == ".pbf")
+    expected = by_pyosmium(monkeypatch, path, turns="costs")
+    blocks = blocks_of(path.read_bytes(), 8)
+    # The last of 49 nodes has no tags, so that it needs no strings.
+    (_, nodes), (kind, ways) = blocks[7:9]
+    table, group = fields_of(ways)
+    blocks[7:9] = [(kind, message_of([table, fields_of(nodes)[1], group]))]
+    path.write_bytes(joined(blocks))
+    assert compiled(monkeypatch, path, turns="costs") == expected == by_pyosmium(monkeypatch, path, turns="costs")
 
 
 def test_nodes_that_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
