@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from vkssp.cores import run_all
 
 #: The Earth's mean radius in metres (IUGG).
 EARTH_RADIUS = 6371008.8
@@ -17,6 +20,8 @@ POLAR_LATITUDE = 85.0
 #: The direction of a road at a junction is taken from its point at this distance in metres, because the first points of
 #: a road are often drawn inaccurately.
 _LOOK_AHEAD_M = 10.0
+#: Lines whose directions a thread computes at once; the same on any number of cores, as are the last bits of results.
+_LINES_AT_ONCE = 1 << 14
 
 
 def haversine(lat0: npt.ArrayLike, lon0: npt.ArrayLike, lat1: npt.ArrayLike, lon1: npt.ArrayLike) -> Any:
@@ -203,16 +208,51 @@ def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.
         shape (num_lines, 2); 0 for a line without length.
     """
     first = first.astype(np.int64)
+    flat, step = np.empty((len(points), 2)), np.zeros(len(points))
+    away = np.empty((len(first) - 1, 2))
+    starts = range(0, len(away), _LINES_AT_ONCE)
+
+    def project(at: int) -> None:
+        ends = first[at : at + _LINES_AT_ONCE + 1]
+        part = slice(ends[0], ends[-1])
+        flat[part] = _flattened(ends - ends[0], points[part])
+        step[ends[0] : ends[-1] - 1] = np.hypot(*np.diff(flat[part], axis=0).T)
+        step[ends[1:] - 1] = 0.0  # from one line to the next
+
+    def look(at: int) -> None:
+        ends = first[at : at + _LINES_AT_ONCE + 1]
+        part = slice(ends[0], ends[-1])
+        found = _ends_seen(ends - ends[0], points[part], flat[part], step[part], passed[part])
+        away[at : at + _LINES_AT_ONCE] = found
+
+    run_all([partial(project, at) for at in starts])
+    passed = np.concatenate([[0.0], np.cumsum(step[:-1])])
+    run_all([partial(look, at) for at in starts])
+    return away
+
+
+def _flattened(first: npt.NDArray[np.int64], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return points of lines in metres on planes, one for each line."""
     line = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    pole = np.sign(points[first[:-1], 0])
-    polar = np.abs(points[first[:-1], 0]) > POLAR_LATITUDE
-    width = np.cos(np.radians(points[first[:-1], 0]))[line]
-    east = (points[:, 1] - points[first[:-1], 1][line] + 180.0) % 360.0 - 180.0
-    flat = np.stack([east * width, points[:, 0]], axis=1) * METRES_PER_DEGREE
+    start = points[first[:-1]]
+    pole, polar = np.sign(start[:, 0]), np.abs(start[:, 0]) > POLAR_LATITUDE
+    width = np.cos(np.radians(start[:, 0]))[line]
+    east = (points[:, 1] - start[:, 1][line] + 180.0) % 360.0 - 180.0
+    flat: npt.NDArray[np.float64] = np.stack([east * width, points[:, 0]], axis=1) * METRES_PER_DEGREE
     flat[polar[line]] = polar_plane(points[polar[line]], pole[line[polar[line]]])
-    step = np.hypot(*np.diff(flat, axis=0).T)
-    step[first[1:-1] - 1] = 0.0  # from one line to the next
-    passed = np.concatenate([[0.0], np.cumsum(step)])
+    return flat
+
+
+def _ends_seen(
+    first: npt.NDArray[np.int64],
+    points: npt.NDArray[np.float64],
+    flat: npt.NDArray[np.float64],
+    step: npt.NDArray[np.float64],
+    passed: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return `directions`, given the points on planes, the steps between them, and the sums of these before each."""
+    start = points[first[:-1]]
+    pole, polar = np.sign(start[:, 0]), np.abs(start[:, 0]) > POLAR_LATITUDE
     begin, end = passed[first[:-1]], passed[first[1:] - 1]
     reach = np.minimum(_LOOK_AHEAD_M, end - begin)
 

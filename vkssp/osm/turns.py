@@ -9,11 +9,13 @@ geometry are the same as without turns.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import distinct
+from vkssp.cores import run_all
 from vkssp.graph.csr import rows_of
 from vkssp.graph.geo import directions
 from vkssp.graph.streets import COORDINATE_SCALE
@@ -32,6 +34,8 @@ Bools = npt.NDArray[np.bool_]
 
 #: Largest distance of a stop sign from its junction, in metres.
 _SIGN_M = 20.0
+#: Turns that a thread computes at once; the same on any number of cores, as are the last bits of results.
+_TURNS_AT_ONCE = 1 << 16
 #: Bytes of memory per turn while a graph is made of turns.
 _TURN_BYTES = 100
 
@@ -254,32 +258,40 @@ def turn_seconds(
     number_of_roads = np.bincount(segments.tail, minlength=len(segments.node)) + np.bincount(
         segments.head, minlength=len(segments.node)
     )
-    junction = arcs.tail[arc]
-    busy = number_of_roads[junction] > 2
-    turns_round = (arcs.segment[before] == arcs.segment[arc]) & (arcs.direction[before] != arcs.direction[arc])
     leaves, arrives = _bearings(arcs, segments)
-    angle = (leaves[arc] - arrives[before] + 180.0) % 360.0 - 180.0
-    # The links of gates have no direction.
-    angle[(segments.length[arcs.segment[before]] == 0) | (segments.length[arcs.segment[arc]] == 0)] = 0.0
-    angle[turns_round] = 180.0
-    right, sharpness = angle >= 0, np.abs(angle) / 180.0
-    bias = np.where(right, rules.bias, 1.0 / rules.bias)
-    if rules.squared:
-        penalty = rules.penalty * (2.0 * sharpness) ** 2 / bias
-    else:
-        penalty = rules.penalty / (1.0 + np.exp(6.5 * bias - 13.0 / bias * sharpness))
-    # A left turn crosses oncoming traffic if traffic keeps right, which a bias of 1 or more means, and vice versa.
-    crossing = busy & (right == (rules.bias < 1.0)) & (angle != 0.0) & ~turns_round
-    crossing &= ~roundabout[before] & ~roundabout[arc]
-    penalty += np.where(crossing, rules.oncoming / (1.0 + np.exp(3.25 - 13.0 * sharpness)), 0.0)
-    changes = carried[before] != carried[arc]
-    seconds = np.where(busy | changes | turns_round, penalty, 0.0) + np.where(turns_round, rules.u_turn, 0.0)
     waits, undirected_stop = _waits(arcs, segments, roads)
-    # Signs stand before junctions. A stop sign without a direction does not stop traffic that comes from the junction.
     length = segments.length[arcs.segment]
-    leaves_junction = undirected_stop[before] & ~busy & (length[before] < _SIGN_M) & (length[arc] > _SIGN_M)
-    seconds += np.where(leaves_junction, 0.0, waits[before])
-    return np.where(before >= 0, seconds, 0.0)
+    result = np.empty(len(arc))
+
+    def compute(first: int) -> None:
+        some = slice(first, first + _TURNS_AT_ONCE)
+        here, there = before[some], arc[some]
+        busy = number_of_roads[arcs.tail[there]] > 2
+        turns_round = (arcs.segment[here] == arcs.segment[there]) & (arcs.direction[here] != arcs.direction[there])
+        angle = (leaves[there] - arrives[here] + 180.0) % 360.0 - 180.0
+        # The links of gates have no direction.
+        angle[(length[here] == 0) | (length[there] == 0)] = 0.0
+        angle[turns_round] = 180.0
+        right, sharpness = angle >= 0, np.abs(angle) / 180.0
+        bias = np.where(right, rules.bias, 1.0 / rules.bias)
+        if rules.squared:
+            penalty = rules.penalty * (2.0 * sharpness) ** 2 / bias
+        else:
+            penalty = rules.penalty / (1.0 + np.exp(6.5 * bias - 13.0 / bias * sharpness))
+        # A left turn crosses oncoming traffic if traffic keeps right, which a bias of 1 or more means, and vice versa.
+        crossing = busy & (right == (rules.bias < 1.0)) & (angle != 0.0) & ~turns_round
+        crossing &= ~roundabout[here] & ~roundabout[there]
+        penalty += np.where(crossing, rules.oncoming / (1.0 + np.exp(3.25 - 13.0 * sharpness)), 0.0)
+        changes = carried[here] != carried[there]
+        seconds = np.where(busy | changes | turns_round, penalty, 0.0) + np.where(turns_round, rules.u_turn, 0.0)
+        # Signs stand before junctions. A stop sign without a direction does not stop traffic that comes from the
+        # junction.
+        leaves_junction = undirected_stop[here] & ~busy & (length[here] < _SIGN_M) & (length[there] > _SIGN_M)
+        seconds += np.where(leaves_junction, 0.0, waits[here])
+        result[some] = np.where(here >= 0, seconds, 0.0)
+
+    run_all([partial(compute, first) for first in range(0, len(arc), _TURNS_AT_ONCE)])
+    return result
 
 
 def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Bools]:
