@@ -1,4 +1,4 @@
-"""Arrays that nothing can write to, of objects, and in huge pages; short texts of objects that hold arrays."""
+"""Arrays: read-only, of objects, in huge pages, and distinct values; short texts of objects that hold arrays."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def save_addresses() -> None:
 
 def give_back() -> None:
     """Give memory that was freed back to the system; glibc keeps that of threads."""
-    with suppress(OSError, AttributeError, ImportError):
+    with suppress(OSError, AttributeError, ImportError, TypeError):  # on systems without the function
         import ctypes
 
         ctypes.CDLL(None).malloc_trim(0)

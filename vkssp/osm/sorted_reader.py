@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -35,7 +35,6 @@ from vkssp.osm.roads import RawRoads, flag_columns
 from vkssp.osm.turn_tags import Obstacle, TurnCollector
 from vkssp.terminal import progress_bar
 
-_Found = TypeVar("_Found")
 Ints = npt.NDArray[np.int64]
 
 _FEATURES = {b"OsmSchema-V0.6", b"DenseNodes"}
@@ -51,7 +50,7 @@ _ABOUT = {1, 2, 3, 4, 5}
 _USERS = 5
 _NOTHING = np.zeros(0, np.int64)
 # Bytes of memory for each reference of a way to a node.
-_REFERENCE_BYTES = 60
+_REFERENCE_BYTES = 40
 # Bytes of address space, if it is limited, with which threads have enough.
 _ADDRESSES = 4 << 30
 
@@ -295,18 +294,7 @@ class _Nodes(NamedTuple):
     nonsense: Counter[str]
 
 
-class _Order:
-    """Check of the order of blocks."""
-
-    def __init__(self) -> None:
-        self._last = 0
-
-    def follow(self, first: int, last: int) -> None:
-        """Raise `UnusualError` unless the ids of a block are above those of the blocks before; 0 stands for no ids."""
-        if last:
-            if first <= self._last:
-                raise UnusualError("unsorted")
-            self._last = last
+_Objects = TypeVar("_Objects", _Ways, _Nodes)
 
 
 class _Reading:
@@ -325,43 +313,40 @@ class _Reading:
         """Read all blobs; call a function with the number of bytes that have been read since its last call."""
         first = self._first_with_ways(blobs)
         ways: list[_Ways] = []
-        relations = [header]
-        names: dict[str, int] = {"": 0}
+        nodes: list[Ints] = []
         name: list[npt.NDArray[np.uint32]] = []
-        order, kind = _Order(), _DENSE
-        for blob, found in self._each(blobs[first:], self._read_ways):
-            if found.kinds and (min(found.kinds) < kind or (ways and _DENSE in found.kinds)):
-                raise UnusualError("unsorted")
-            kind = max(found.kinds, default=kind)
-            order.follow(found.first, found.last)
+        names: dict[str, int] = {"": 0}
+        relations = [header]
+        for blob, found in self._in_order(self._each(blobs[first:], self._read_ways)):
             if _RELATIONS in found.kinds:
                 relations.append(blob)
             numbers = [names.setdefault(text, len(names)) for text in found.names]
             name.append(np.array(numbers, np.uint32)[found.name])
-            ways.append(found._replace(names=[], name=_NOTHING))
+            nodes.append(found.node)
+            ways.append(found._replace(names=[], name=_NOTHING, node=_NOTHING))
             advance(blob.end - blob.start)
 
-        node = _joined([found.node for found in ways], np.int64)
+        node = _joined(nodes, np.int64)
+        nodes.clear()
         require(_REFERENCE_BYTES * len(node), f"{self._source}: streets with {len(node)} points")
         needed = distinct(node)
         lat, lon = (np.full(len(needed), UNKNOWN, np.int32) for _ in range(2))
         blocked: list[int] = []
         slow: list[tuple[int, float]] = []
         nonsense, skipped = Counter[str](), Counter[str]()
-        order = _Order()
         # The first blob with ways may begin with nodes.
-        for blob, nodes in self._each(blobs[: first + 1], partial(self._read_nodes, needed, lat, lon)):
-            is_shared = blob in blobs[first : first + 1]
-            if not is_shared and nodes.kinds - {_DENSE}:
+        shared = blobs[first : first + 1]
+        reading = self._each(blobs[:first] + shared, partial(self._read_nodes, needed, lat, lon))
+        for blob, met in self._in_order(reading):
+            if met.kinds - {_DENSE} and blob not in shared:
                 raise UnusualError("unsorted")
-            order.follow(nodes.first, nodes.last)
-            blocked += nodes.blocked
-            slow += nodes.slow
-            nonsense.update(nodes.nonsense)
+            blocked += met.blocked
+            slow += met.slow
+            nonsense.update(met.nonsense)
             if self._turns is not None:
-                for key, obstacle in nodes.obstacles:
+                for key, obstacle in met.obstacles:
                     self._turns.add_obstacle(key, obstacle)
-            if not is_shared:
+            if blob not in shared:
                 advance(blob.end - blob.start)
         for found in ways:
             nonsense.update(found.nonsense)
@@ -397,6 +382,16 @@ class _Reading:
             **flag_columns(_joined([found.flags for found in ways], np.bool_).reshape(-1, 6)),
         )
 
+    @staticmethod
+    def _in_order(reading: Iterable[tuple[Blob, _Objects]]) -> Iterator[tuple[Blob, _Objects]]:
+        """Yield what is read; raise `UnusualError` unless kinds and ids ascend from blob to blob."""
+        kind, last = _DENSE, 0
+        for blob, found in reading:
+            if min(found.kinds, default=kind) < kind or 0 < found.first <= last:
+                raise UnusualError("unsorted")
+            kind, last = max(found.kinds, default=kind), max(last, found.last)
+            yield blob, found
+
     def _first_with_ways(self, blobs: list[Blob]) -> int:
         """Return the index of the first blob with ways or relations, if the file is sorted."""
         low, high = 0, len(blobs)
@@ -409,7 +404,7 @@ class _Reading:
         return low
 
     @staticmethod
-    def _each(blobs: list[Blob], read: Callable[[Blob], _Found]) -> Iterator[tuple[Blob, _Found]]:
+    def _each(blobs: list[Blob], read: Callable[[Blob], _Objects]) -> Iterator[tuple[Blob, _Objects]]:
         """Yield each blob and what is read of it, in order, while threads read the next ones."""
         return zip(blobs, run_ahead((partial(read, blob) for blob in blobs), 2 * num_cores()), strict=True)
 
@@ -539,8 +534,12 @@ def _joined(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
 
 
-def _places(ordered: Ints, values: Ints) -> Ints:
+def _places(ordered: Ints, values: Ints) -> npt.NDArray[Any]:
     """Return the index of each value among distinct ones."""
     parts = np.array_split(values, max(1, min(4 * num_cores(), len(values) >> 16)))
-    find: Any = np.searchsorted
-    return _joined(run_all([partial(find, ordered, part) for part in parts]), np.int64)
+    dtype = np.int32 if len(ordered) < 2**31 else np.int64
+
+    def find(part: Ints) -> npt.NDArray[Any]:
+        return np.searchsorted(ordered, part).astype(dtype)
+
+    return _joined(run_all([partial(find, part) for part in parts]), dtype)
