@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -34,8 +35,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # for tests.support, which needs no package
-
-from build_shaders import sources  # noqa: E402
 
 from tests.support.documents import blocks_of  # noqa: E402
 
@@ -149,6 +148,7 @@ def check_distributions(wheel: Path, release: str) -> None:
     run([tool("check-wheel-contents"), wheel])
     names = content(wheel)
     tracked = run(["git", "ls-files", "vkssp"], cwd=ROOT).split() if (ROOT / ".git").exists() else []
+    sources = runpy.run_path(str(ROOT / "scripts" / "build_shaders.py"))["sources"]
     shaders = [f"vkssp/spirv/{name}.spv" for name in sources()]
     if missing := {*tracked, *shaders} - {name for name in {*tracked} if name.endswith(".LICENSE")} - names.keys():
         raise CheckError(f"{wheel.name} lacks {', '.join(sorted(missing))}")

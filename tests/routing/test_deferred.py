@@ -65,7 +65,7 @@ def test_copies_have_all_that_the_route_has(andorra: Graph) -> None:
             assert told(copied(found(router))) == wanted
         route = found(router)
         assert asdict(route)["legs"][1]["steps"][0]["instruction"] == route.legs[1].steps[0].instruction
-        assert "instruction=" in repr(found(router))
+        assert f"{len(found(router).nodes)} nodes" in repr(found(router))
         with pytest.raises(FrozenInstanceError):
             route.points = np.zeros((0, 2))  # type: ignore[misc]
         assert not hasattr(route, "point")

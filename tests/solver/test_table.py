@@ -67,7 +67,7 @@ def test_what_is_no_table(device: Device) -> None:
             (["duration"], "are no durations"),
             ([], "give some of"),
             (["weight", "weight"], "each once"),
-            ("weight", "give some of"),
+            ("time", "give some of"),
             (["time"], "give some of"),
         ):
             with pytest.raises(QueryError, match=message):

@@ -85,7 +85,8 @@ class Network(Resource):
     Raises
     ------
     QueryError
-        If pandas is not installed, an edge has an unknown end, or a weight is not a number from 0 to 4,294,967.
+        If pandas is not installed (extra ``pandas``), an edge has an unknown end, or a weight is not a number from 0 to
+        4,294,967.
 
     Examples
     --------
