@@ -40,9 +40,9 @@ _SPEEDS = {
     **dict.fromkeys(("mph", "mi/h", "miles per hour"), 1609.344 / 60),
     **dict.fromkeys(("m/s", "mps", "meters per second", "metres per second"), 60.0),
 }
-#: Texts, in lower case, that stand for no value, and for truth values.
-NOTHING = ("", "nan")
-TRUE, FALSE = ("1", "true", "t", "yes"), ("0", "false", "f", "no")
+# Texts, in lower case, that stand for no value, and for truth values.
+_NOTHING = ("", "nan")
+_TRUE, _FALSE = ("1", "true", "t", "yes"), ("0", "false", "f", "no")
 
 
 def read_network(
@@ -79,14 +79,12 @@ def read_network(
     zones: dict[str, int] = {}
     coordinates = []
     for where, row in rows_of(folder / NODES, ("node_id",)):
-        name, zone = row["node_id"], row.get("zone_id", "")
-        if not name or name in names:
-            raise FormatError(f"{where}: node_id is {shown(name)}; give each node an id of its own")
-        names[name] = len(names)
-        if zone.lower() not in NOTHING:
+        add_node(where, row, names)
+        zone = row.get("zone_id", "")
+        if zone.lower() not in _NOTHING:
             if zone in zones:
                 raise FormatError(f"{where}: a second node has zone_id {zone}; keep it at the node where trips begin")
-            zones[zone] = names[name]
+            zones[zone] = names[row["node_id"]]
         coordinates.append([number_in(where, row, column, np.nan) for column in ("x_coord", "y_coord")])
     if not zones:
         raise FormatError(f"{folder / NODES} has no zone_id; give one to the nodes at which trips begin and end")
@@ -114,11 +112,7 @@ def _links(folder: Path, names: dict[str, int]) -> list[tuple[float, ...]]:
     """Return the arcs: tail, head, length, free time, capacity, alpha, beta and toll."""
     path, units, arcs = folder / LINKS, units_of(folder), []
     for where, row in rows_of(path, ("from_node_id", "to_node_id")):
-        ends = []
-        for column in ("from_node_id", "to_node_id"):
-            if row[column] not in names:
-                raise FormatError(f"{where}: {column} is {shown(row[column])}, which is no node of {NODES}")
-            ends.append(names[row[column]])
+        ends = ends_of(where, row, names)
         length = number_in(where, row, "length", 0.0)
         free = number_in(where, row, "vdf_fftt", np.nan)
         if np.isnan(free):
@@ -133,12 +127,35 @@ def _links(folder: Path, names: dict[str, int]) -> list[tuple[float, ...]]:
             capacity = 1.0
         arc = length, free, capacity, alpha, beta, number_in(where, row, "toll", 0.0)
         arcs.append((*ends, *arc))
-        directed = row.get("directed", "").lower()
-        if directed in FALSE:
+        if leads_back(where, row):
             arcs.append((*ends[::-1], *arc))
-        elif directed not in (*TRUE, *NOTHING):
-            raise FormatError(f"{where}: directed is {shown(directed)}; give 1 or 0")
     return arcs
+
+
+def add_node(where: str, row: Mapping[str, str], names: dict[str, int]) -> None:
+    """Give the node of a line of node.csv a number, or raise `FormatError` if it has no id of its own."""
+    name = row["node_id"]
+    if not name or name in names:
+        raise FormatError(f"{where}: node_id is {shown(name)}; give each node an id of its own")
+    names[name] = len(names)
+
+
+def ends_of(where: str, row: Mapping[str, str], names: Mapping[str, int]) -> list[int]:
+    """Return the numbers of the nodes that a link leads from and to, or raise `FormatError`."""
+    ends = []
+    for column in ("from_node_id", "to_node_id"):
+        if row[column] not in names:
+            raise FormatError(f"{where}: {column} is {shown(row[column])}, which is no node of {NODES}")
+        ends.append(names[row[column]])
+    return ends
+
+
+def leads_back(where: str, row: Mapping[str, str]) -> bool:
+    """Return whether a link leads in both directions, or raise `FormatError` if it does not tell."""
+    directed = row.get("directed", "").lower()
+    if directed not in (*_TRUE, *_FALSE, *_NOTHING):
+        raise FormatError(f"{where}: directed is {shown(directed)}; give 1 or 0")
+    return directed in _FALSE
 
 
 def free_minutes(where: str, row: Mapping[str, str], units: tuple[float, float] | None) -> float:
@@ -234,7 +251,7 @@ def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> No
     instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
     delay, nodes = network.delay, network.node_names.tolist()
     for name in (*map(str, nodes), *map(str, network.zone_names.tolist())):
-        if name != name.strip() or name.lower() in NOTHING:
+        if name != name.strip() or name.lower() in _NOTHING:
             raise QueryError(f"a node or zone has the name {shown(name)}, which GMNS files do not keep; rename it")
     for what, names in (("nodes", nodes), ("zones", network.zone_names.tolist())):
         if len(set(map(str, names))) < len(names):
@@ -290,7 +307,7 @@ def rows_of(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str
 def number_in(where: str, row: Mapping[str, str], column: str, missing: float) -> float:
     """Return a number of a line, or `missing` if it has none; raise `FormatError` if it is no number from 0 on."""
     text = row.get(column, "")
-    if text.lower() in NOTHING:
+    if text.lower() in _NOTHING:
         return missing
     try:
         value = float("nan" if "_" in text else text)  # Python's numbers may have underscores between digits

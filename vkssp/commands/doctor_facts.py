@@ -1,4 +1,4 @@
-"""What ``vkssp doctor`` looks up on this machine without a driver: packages, driver files, folders, variables."""
+"""Facts for ``vkssp doctor`` that need no driver: packages, driver files, folders, variables."""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.assignment.gmns import (
-    FALSE,
     LINKS,
     NODES,
-    NOTHING,
-    TRUE,
+    add_node,
+    ends_of,
     free_minutes,
+    leads_back,
     names_of,
     number_in,
     rows_of,
@@ -57,10 +57,7 @@ def from_gmns(folder: str | Path) -> Graph:
     position: dict[str, int] = {}
     coordinates = []
     for where, row in rows_of(folder / NODES, ("node_id",)):
-        name = row["node_id"]
-        if not name or name in position:
-            raise FormatError(f"{where}: node_id is {shown(name)}; give each node an id of its own")
-        position[name] = len(position)
+        add_node(where, row, position)
         coordinates.append([number_in(where, row, column, np.nan) for column in ("y_coord", "x_coord")])
     ends, values, texts, shapes, both = _links(folder, position)
     minutes, length = np.array(values, np.float64).reshape(-1, 2).T
@@ -79,7 +76,6 @@ def from_gmns(folder: str | Path) -> Graph:
         return Graph.from_edges(*arcs, np.concatenate([units, units[back]]), num_nodes=len(names), names=names)
     lat, lon = np.rint(degrees / COORDINATE_SCALE).astype(np.int32).T
     first, points = _points(folder, shapes, lat, lon, tail, head)
-    unknown = np.zeros(len(tail), np.bool_)
     lines = StreetLines(
         tail,
         head,
@@ -91,10 +87,6 @@ def from_gmns(folder: str | Path) -> Graph:
         weights=np.stack([units, np.where(is_both, units, np.inf)], axis=1),
         ways=[(at,) for at in range(len(tail))],
         name=texts,
-        ref=[""] * len(tail),
-        roundabout=unknown,
-        link=unknown,
-        carried=unknown,
     )
     return lines.graph(per_unit, "auto", names)
 
@@ -106,22 +98,16 @@ def _links(
     path, units = folder / LINKS, units_of(folder)
     ends, values, names, shapes, both = [], [], [], [], []
     for where, row in rows_of(path, ("from_node_id", "to_node_id")):
-        link = []
-        for column in ("from_node_id", "to_node_id"):
-            if row[column] not in position:
-                raise FormatError(f"{where}: {column} is {shown(row[column])}, which is no node of {NODES}")
-            link.append(position[row[column]])
+        link = ends_of(where, row, position)
         length, minutes = (number_in(where, row, column, np.nan) for column in ("length", "vdf_fftt"))
         if np.isnan(minutes) and units is not None and number_in(where, row, "free_speed", 0.0) > 0:
             minutes = free_minutes(where, row, units)
-        directed = row.get("directed", "").lower()
-        if directed not in (*TRUE, *FALSE, *NOTHING):
-            raise FormatError(f"{where}: directed is {shown(directed)}; give 1 or 0")
+        is_both = leads_back(where, row)
         ends.append(link)
         values.append([minutes, length])
         names.append(row.get("name", "").replace("\0", ""))
         shapes.append((row.get("geometry", ""), row.get("geometry_id", "")))
-        both.append(directed in FALSE)
+        both.append(is_both)
     return ends, values, names, shapes, both
 
 

@@ -88,7 +88,6 @@ def from_geodataframe(
     are_numbers = all(type(label) is int and -(2**63) <= label < 2**63 for label in labels)
     ways = labels if are_numbers else list(range(len(labels)))
     names = [""] * len(labels) if name is None else [_text(value) for value in _column(lines, name).tolist()]
-    nothing = np.zeros(len(row), np.bool_)
     found = StreetLines(
         tail,
         head,
@@ -100,10 +99,6 @@ def from_geodataframe(
         weights,
         ways=[(ways[at],) for at in row.tolist()],
         name=[names[at] for at in row.tolist()],
-        ref=[""] * len(row),
-        roundabout=nothing,
-        link=nothing,
-        carried=nothing,
     )
     return found.graph(per_unit, scale)
 

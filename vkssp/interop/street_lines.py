@@ -53,10 +53,12 @@ class StreetLines:
         Weight along each line and against it, infinity if not allowed, shape (num_lines, 2), float64.
     ways : sequence of tuple of int
         OSM ways that each line is part of; empty if unknown.
-    name, ref : list of str
-        Street name and road number of each line.
-    roundabout, link, carried : numpy.ndarray
-        Whether each line is part of a roundabout, a slip road, and a ferry, shape (num_lines,), bool.
+    name : list of str
+        Street name of each line.
+    ref : list of str or None
+        Road number of each line; None if they have none.
+    roundabout, link, carried : numpy.ndarray or None
+        Whether each line is part of a roundabout, a slip road, and a ferry, bool; None if no line is.
     node : numpy.ndarray or None
         OSM ids of the nodes, shape (num_nodes,), int64; None if they have none.
     """
@@ -71,10 +73,10 @@ class StreetLines:
     weights: Floats
     ways: Sequence[tuple[int, ...]]
     name: list[str]
-    ref: list[str]
-    roundabout: npt.NDArray[np.bool_]
-    link: npt.NDArray[np.bool_]
-    carried: npt.NDArray[np.bool_]
+    ref: list[str] | None = None
+    roundabout: npt.NDArray[np.bool_] | None = None
+    link: npt.NDArray[np.bool_] | None = None
+    carried: npt.NDArray[np.bool_] | None = None
     node: Int64s | None = None
 
     def graph(self, seconds: float, scale: Any, names: npt.NDArray[Any] | None = None) -> Graph:
@@ -143,7 +145,10 @@ class StreetLines:
         names: dict[str, int] = {"": 0}
         name, ref = (
             np.array([names.setdefault(text_of(text), len(names)) for text in texts], np.uint32)
-            for texts in (self.name, self.ref)
+            for texts in (self.name, [""] * count if self.ref is None else self.ref)
+        )
+        roundabout, link, carried = (
+            np.zeros(count, np.bool_) if some is None else some for some in (self.roundabout, self.link, self.carried)
         )
         nothing, no_ids = np.zeros(count), np.zeros(0, np.int64)
         roads = RawRoads(
@@ -156,13 +161,13 @@ class StreetLines:
             speed=np.zeros((count, 2)),
             restricted=np.zeros((count, 2), np.bool_),
             duration=nothing,
-            carried=self.carried,
+            carried=carried,
             snappable=np.ones(count, np.bool_),
             name=name,
             ref=ref,
             names=tuple(names),
-            roundabout=self.roundabout,
-            link=self.link,
+            roundabout=roundabout,
+            link=link,
             blocked=no_ids,
             slow=no_ids,
             slow_seconds=np.zeros(0),
