@@ -39,6 +39,7 @@ package_names() {
       dnf:python3-venv) need=python3 ;;
       pacman:python3-venv) need=python ;;
       brew:python3-venv) need=python@3.13 ;;
+      brew:nodejs | brew:npm) need=node ;;
       apt-get:python3-venv) need="python3 python3-venv" ;;
     esac
     names+=" $need"
@@ -91,6 +92,8 @@ missing_packages() {
       mesa-vulkan-drivers) vulkan_manifests 'icd.d/lvp_icd*.json' || vulkan_manifests 'icd.d/MoltenVK_icd.json' ;;
       vulkan-validationlayers) vulkan_manifests 'explicit_layer.d/VkLayer_khronos_validation.json' ;;
       python3-venv) find_python ;;
+      nodejs) command -v node ;;
+      npm) command -v npm ;;
       *) die "no check is known for the package $need" ;;
     esac >/dev/null || printf '%s\n' "$need"
   done

@@ -13,7 +13,14 @@ import pytest
 
 from tests.support.paths import ROOT
 
-SCRIPTS = ("scripts/quickstart", "scripts/test", "scripts/build_docs", "scripts/get_swiftshader", ".ci/run")
+SCRIPTS = (
+    "scripts/quickstart",
+    "scripts/test",
+    "scripts/build_docs",
+    "scripts/get_swiftshader",
+    "scripts/osrm_acceptance",
+    ".ci/run",
+)
 # Of the system, or beside the Python that runs this.
 SHELLCHECK = shutil.which("shellcheck") or shutil.which("shellcheck", path=str(Path(sys.executable).parent))
 SETUP = ROOT / "scripts" / "_setup.sh"
@@ -25,6 +32,8 @@ PACKAGES = (
     "mesa-vulkan-drivers",
     "vulkan-validationlayers",
     "spirv-tools",
+    "nodejs",
+    "npm",
 )
 
 pytestmark = pytest.mark.skipif(os.name != "posix" or not shutil.which("bash"), reason="needs bash")
