@@ -1,7 +1,7 @@
 """OSRM's executables by vkssp: their options, what they read and write, and what they do.
 
-An extract becomes ``BASE.osrm.graph``, which osrm-contract and osrm-customize turn into ``BASE.osrm.ch.graph`` and
-``BASE.osrm.mld.graph``, with other weights if they are asked for. Both are the same for vkssp, which searches any graph.
+An extract becomes ``BASE.osrm.graph``. From this osrm-contract makes ``BASE.osrm.ch.graph`` and osrm-customize
+``BASE.osrm.mld.graph``, with other weights if they are asked for. They are alike for vkssp, which searches any graph.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXTRACTS = (".osm.pbf", ".osm.bz2", ".osm.gz", ".osm.xml", ".osm", ".pbf")
 _KEPT = 8
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """An error that ends a tool: what it says, and the exit status."""
 
 
@@ -50,7 +50,7 @@ class Call:
         return self.folder / name
 
 
-class _Shown(Exception):
+class _ShownError(Exception):
     """Help or version was asked for, and the tool has no more to do."""
 
 
@@ -69,22 +69,22 @@ class _Parser(argparse.ArgumentParser):
         self.configuration = self.add_argument_group("Configuration")
 
     def error(self, message: str) -> NoReturn:
-        raise Refused(message)
+        raise RefusedError(message)
 
     def parsed(self) -> argparse.Namespace:
         """Return the options; show help or version if one of them asks for it, or if there are none."""
         given = self.parse_args(list(self.call.arguments))
         if given.version:
             self.call.say("stdout", f"v{version('vkssp').split('+')[0]}\n")
-            raise _Shown
+            raise _ShownError
         if given.list_inputs:
             self.call.say("stdout", "".join(f"required {ending}\n" for ending in self.inputs))
-            raise _Shown
+            raise _ShownError
         if given.help or not self.call.arguments:
             self.call.say("stdout", self._text())
-            raise _Shown
+            raise _ShownError
         if given.verbosity not in ("NONE", "ERROR", "WARNING", "INFO", "DEBUG"):
-            raise Refused(f"the argument '{given.verbosity}' for option '--verbosity' is invalid")
+            raise RefusedError(f"the argument '{given.verbosity}' for option '--verbosity' is invalid")
         return given
 
     def _text(self) -> str:
@@ -136,7 +136,7 @@ def _base(name: str) -> str:
 def _needed(call: Call, path: Path) -> Path:
     if not path.exists():
         call.say("stderr", f"[warn] Missing/Broken File: {path}\n")
-        raise Refused("Required files are missing, cannot continue")
+        raise RefusedError("Required files are missing, cannot continue")
     return path
 
 
@@ -158,12 +158,12 @@ def extract(call: Call) -> None:
     add("-o", "--output", metavar="arg", help="Base of the names of the files that are written")
     given = parser.parsed()
     if given.input is None:
-        raise Refused("the input file is missing")
+        raise RefusedError("the input file is missing")
     source, profile = call.path(given.input), call.path(given.profile)
     if not source.exists():
-        raise Refused(f"Input file {given.input} not found!")
+        raise RefusedError(f"Input file {given.input} not found!")
     if not profile.exists():
-        raise Refused(f"Profile {given.profile} not found!")
+        raise RefusedError(f"Profile {given.profile} not found!")
     graph = read_graph(source, profile=profile_of(profile), turns="costs")
     _graphs.put(call.path(_base(given.output or given.input) + ".graph"), graph)
     call.say("stdout", f"[info] {graph!r}\n")
@@ -183,7 +183,7 @@ def _metric(call: Call, tool: str, ending: str) -> None:
     add("-o", "--output", metavar="arg", help="Base of the names of the files that are written")
     given = parser.parsed()
     if given.input is None:
-        raise Refused("the input file is missing")
+        raise RefusedError("the input file is missing")
     graph = _graphs.get(_needed(call, call.path(_base(given.input) + ".graph")))
     _graphs.put(call.path(_base(given.output or given.input) + ending), graph)
 
@@ -212,7 +212,7 @@ def partition(call: Call) -> None:
     add("-o", "--output", metavar="arg", help="Base of the names of the files that are written")
     given = parser.parsed()
     if given.input is None:
-        raise Refused("the input file is missing")
+        raise RefusedError("the input file is missing")
     source = _needed(call, call.path(_base(given.input) + ".graph"))
     if given.output is not None:
         shutil.copyfile(source, call.path(_base(given.output) + ".graph"))
@@ -251,7 +251,7 @@ def datastore(call: Call) -> None:
         _stored.clear()
         return
     if given.input is None:
-        raise Refused("the input file is missing")
+        raise RefusedError("the input file is missing")
     base = call.path(_base(given.input))
     found = {
         algorithm: _graphs.get(path)
@@ -269,7 +269,7 @@ def datastore(call: Call) -> None:
 def _features(names: Sequence[str | None]) -> frozenset[str]:
     for name in names:
         if name not in ("ROUTE_STEPS", "ROUTE_GEOMETRY"):
-            raise Refused(f"the argument '{name}' for option '--disable-feature-dataset' is invalid")
+            raise RefusedError(f"the argument '{name}' for option '--disable-feature-dataset' is invalid")
     return frozenset(str(name) for name in names)
 
 
@@ -308,16 +308,16 @@ def routed(call: Call) -> None:
     if algorithm == "corech":
         algorithm = "ch"
     if algorithm not in ("ch", "mld"):
-        raise Refused(f"the argument '{given.algorithm}' for option '--algorithm' is invalid")
+        raise RefusedError(f"the argument '{given.algorithm}' for option '--algorithm' is invalid")
     shared = given.shared_memory not in ("0", "false")
     if shared:
         stored = _stored.get(given.dataset_name)
         if stored is None or algorithm not in stored["graphs"]:
-            raise Refused("No shared memory block was found; run osrm-datastore first")
+            raise RefusedError("No shared memory block was found; run osrm-datastore first")
         graph, disabled = stored["graphs"][algorithm], stored["disabled"]
     else:
         if given.input is None:
-            raise Refused("the input file is missing")
+            raise RefusedError("the input file is missing")
         graph, disabled = _prepared(call, given.input, algorithm), _features(given.disable_feature_dataset)
     server = Served(graph, algorithm, disabled, given, lambda text: call.say("stdout", text))
     with _storing:
@@ -347,9 +347,9 @@ def run(tool: str, call: Call) -> int:
     """Run a tool and return its exit status."""
     try:
         TOOLS[tool](call)
-    except _Shown:
+    except _ShownError:
         return 0
-    except (Refused, VksspError, OSError) as error:
+    except (RefusedError, VksspError, OSError) as error:
         call.say("stderr", f"[error] {error}\n")
         return 1
     except Exception as error:  # the resident process goes on for the other callers

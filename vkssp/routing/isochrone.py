@@ -28,21 +28,16 @@ from vkssp.features.quantities import format_distance, format_duration
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import cut_area
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.graph.geo import (
-    METRES_PER_DEGREE,
-    POLAR_LATITUDE,
-    from_polar_plane,
-    part_before_nearest,
-    polar_plane,
-    wrapped,
-)
+from vkssp.graph.geo import METRES_PER_DEGREE, from_polar_plane, part_before_nearest, wrapped
 from vkssp.graph.metric import duration, unit_of
 from vkssp.route import Place
+from vkssp.routing.bands import LINE_TOLERANCE, RING_TOLERANCE, bands, from_mercator
 from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.places import LatLon, checked_place, ending_points, place_of, starting_points
+from vkssp.routing.plane import StreetPlane
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.street_reach import Begun, begun_streets, reached_spans
+from vkssp.routing.street_reach import Begun, Spans, begun_streets, reached_spans
 from vkssp.solver.tables import RowSource, rows
 
 if TYPE_CHECKING:
@@ -50,17 +45,11 @@ if TYPE_CHECKING:
 
 #: The least and the greatest width: areas have a precision of a tenth of a metre, and are computed on a plane.
 WIDTHS_M = (1.0, 10_000.0)
-# Tolerance of the simplification of lines, as a part of the width; corners of a quarter circle at round ends; size in
-# squared widths below which holes are filled, such as the inside of a block of houses.
-_TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
-# Allowed meetings of boxes around pieces of streets for each piece (on a map of roads there are four), allowed meetings
-# in any case, and pieces that are checked at once.
-_MEETINGS, _FEW_MEETINGS, _PIECES_AT_ONCE = 64, 10**5, 64
+# Size in squared widths below which holes are filled, such as the inside of a block of houses.
+_HOLE = 100.0
 _DECIMALS = 6  # of degrees, a tenth of a metre
 # Sectors around a pole. An area there is converted to degrees sector by sector: within a sector longitudes do not jump.
 _SECTORS = 8
-# Lines that extend beyond this latitude, away from the pole, cannot be shown on the plane of the pole.
-_TOO_FAR = 45.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,160 +244,128 @@ def isochrones(
     reverse : bool
         Whether the distances are those to the place, not those from it.
     """
-    plane = _Plane(index)
-    area, seen = plane.nothing(), np.zeros(index.num_polylines, np.bool_)
-    result = []
-    for limit in limits:
-        spans = reached_spans(index, distances, begun, limit, reverse=reverse)
-        covered = np.bincount(spans.polyline, spans.high - spans.low, index.num_polylines)
-        whole = covered >= 1.0
-        new = np.flatnonzero(whole & ~seen)
-        parts = [span for span in zip(*spans, strict=True) if not whole[span[0]]]
-        lines = np.concatenate([plane.whole(new), *(plane.part(*span) for span in parts)])
-        polyline = np.concatenate([new, np.array([span[0] for span in parts], np.int64)])
+    plane = index.plane
+    spans = [reached_spans(index, distances, begun, limit, reverse=reverse) for limit in limits]
+    covered = [np.bincount(some.polyline, some.high - some.low, index.num_polylines) for some in spans]
+    fresh = []
+    for level, some in enumerate(spans):
         # Everything that is reached within a lower limit is reached within this one.
-        area = plane.with_bands(area, lines, polyline, width_m)
-        seen = whole
-        road_m = float((np.minimum(covered, 1.0) * plane.length).sum())
-        seconds = duration(index.graph, limit)
-        result.append(Isochrone(int(limit), seconds, _degrees(area, width_m), road_m, reverse=reverse))
+        is_new = covered[level - 1][some.polyline] < 1.0 if level else np.ones(len(some.polyline), np.bool_)
+        fresh.append(Spans(some.polyline[is_new], some.low[is_new], some.high[is_new]))
+    result = []
+    for limit, area, part in zip(limits, _Areas(plane, width_m).around(fresh), covered, strict=True):
+        road_m = float((np.minimum(part, 1.0) * plane.length).sum())
+        result.append(Isochrone(int(limit), duration(index.graph, limit), area, road_m, reverse=reverse))
     return result
 
 
-#: An area along roads: its part away from the poles in degrees, and its parts on the planes of the north and the south
-#: pole in metres.
-_Area = tuple[Any, Any, Any]
+class _Areas:
+    """Areas along roads, in degrees, made of the rings of bands.
 
-
-class _Plane:
-    """Polylines in metres: each with the scale of its own latitude, or on the plane of a pole if it comes near one.
-
-    Attributes
+    Parameters
     ----------
-    length : numpy.ndarray
-        Length of each polyline in metres, shape (num_polylines,), float64.
+    plane : StreetPlane
+        The streets on a plane.
+    width_m : float
+        Metres to either side of a road.
     """
 
-    def __init__(self, index: StreetIndex) -> None:
-        self._first, self._count = index.first, np.diff(index.first)
-        line = np.repeat(np.arange(index.num_polylines), self._count)
-        lat, lon = index.points.T
-        # All lines are moved to one side of the Earth, so that streets on both sides of the 180th meridian meet.
-        begin = lon[index.first[:-1]]
-        east, north = np.cos(np.radians(begin)).sum(), np.sin(np.radians(begin)).sum()
-        lon = lon + (wrapped(begin, math.degrees(math.atan2(north, east))) - begin)[line]
-        south, north = (ends.reduceat(lat, index.first[:-1]) for ends in (np.minimum, np.maximum))
-        is_north, is_south = (
-            (north > POLAR_LATITUDE) & (south > _TOO_FAR),
-            (south < -POLAR_LATITUDE) & (north < -_TOO_FAR),
-        )
-        self._pole = is_north.astype(np.int64) - is_south
-        self._scale = METRES_PER_DEGREE * np.stack(
-            [np.cos(np.radians((south + north) / 2)), np.ones(index.num_polylines)], axis=1
-        )
-        self._points = np.stack([lon, lat], axis=1) * self._scale[line]
-        near = np.flatnonzero(self._pole[line])
-        self._points[near] = polar_plane(index.points[near], self._pole[line[near]])
-        step = np.zeros(len(self._points))
-        step[1:] = np.hypot(*np.diff(self._points, axis=0).T)
-        step[index.first[:-1]] = 0.0
-        self.length: npt.NDArray[np.float64] = np.add.reduceat(step, index.first[:-1])
+    def __init__(self, plane: StreetPlane, width_m: float) -> None:
+        self._plane, self._width = plane, width_m
 
-    @staticmethod
-    def nothing() -> _Area:
-        """Return an empty area."""
+    def around(self, spans: Sequence[Spans]) -> list[Any]:
+        """Return the area of each level; each is around the lines of its level and of those before."""
         import shapely
 
-        return shapely.MultiPolygon(), shapely.MultiPolygon(), shapely.MultiPolygon()
-
-    def with_bands(
-        self, area: _Area, lines: npt.NDArray[Any], polyline: npt.NDArray[np.int64], width_m: float
-    ) -> _Area:
-        """Return the union of an area and bands around some lines, each of which lies along one of the polylines."""
-        import shapely
-
-        pole = self._pole[polyline]
-        flat = np.flatnonzero(pole == 0)
-        simple = shapely.simplify(lines, _TOLERANCE * width_m)
-        # Each line is widened alone: widening many lines together takes ten times as long as the union of the bands.
-        bands = shapely.buffer(simple, width_m, quad_segs=_CORNERS)
-        for shapes in (simple, bands):
-            points, which = shapely.get_coordinates(shapes[flat], return_index=True)
-            shapes[flat] = shapely.set_coordinates(shapes[flat], points / self._scale[polyline[flat[which]]])
-        for side in (0, 1, -1):
-            _check_meetings(simple[pole == side])
-        elsewhere, north, south = (
-            shapely.union_all([before, *bands[pole == side]]) for before, side in zip(area, (0, 1, -1), strict=True)
-        )
-        return elsewhere, north, south
-
-    def whole(self, polylines: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return lines along whole polylines."""
-        import shapely
-
-        chosen = np.zeros(len(self._count), np.bool_)
-        chosen[polylines] = True
-        points = self._points[np.repeat(chosen, self._count)]
-        lines: npt.NDArray[Any] = shapely.linestrings(
-            points, indices=np.repeat(np.arange(len(polylines)), self._count[polylines])
-        )
-        return lines
-
-    def part(self, polyline: int, low: float, high: float) -> npt.NDArray[Any]:
-        """Return a line along a part of a polyline, as an array of one."""
-        import shapely
-
-        points = self._points[self._first[polyline] : self._first[polyline + 1]]
-        along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-        ends = np.array([low, high]) * along[-1]
-        inner = (along > ends[0]) & (along < ends[1])
-        cut = np.stack([np.interp(ends, along, points[:, axis]) for axis in (0, 1)], axis=1)
-        return np.array([shapely.LineString([cut[0], *points[inner], cut[1]])])
-
-
-def _check_meetings(lines: npt.NDArray[Any]) -> None:
-    """Raise `QueryError` if lines meet each other so often that their union would take more memory than the map."""
-    import shapely
-
-    points, line = shapely.get_coordinates(lines, return_index=True)
-    goes_on = line[1:] == line[:-1]
-    pieces = shapely.linestrings(np.stack([points[:-1][goes_on], points[1:][goes_on]], axis=1))
-    most, found, tree = max(_FEW_MEETINGS, _MEETINGS * len(pieces)), 0, shapely.STRtree(pieces)
-    for first in range(0, len(pieces), _PIECES_AT_ONCE):
-        found += tree.query(pieces[first : first + _PIECES_AT_ONCE]).shape[1]
-        if found > most:
-            raise QueryError(
-                f"the streets that are reached may cross each other over {most:,} times, and no area can be drawn of "
-                "them; is the graph damaged?"
+        tolerance = LINE_TOLERANCE * self._width
+        found: list[list[Any]] = [[] for _ in spans]
+        for pole in self._plane.poles:
+            pieces = np.concatenate(
+                [self._plane.pieces(some, level, pole, tolerance) for level, some in enumerate(spans)]
             )
+            for parts, (points, first) in zip(found, bands(pieces, len(spans), self._width, pole == 0), strict=True):
+                if pole:
+                    for polygon in self._polygons(points, first, 1.0):
+                        parts += _unrolled(polygon, pole, self._width)
+                else:
+                    metres = METRES_PER_DEGREE * np.cos(np.radians(from_mercator(points[first[:-1]])[:, 1]))
+                    area = shapely.MultiPolygon(self._polygons(points, first, metres * 180.0 / math.pi, True))
+                    parts.append(cut_area(area) if _leaves(area) else area)
+        return [_rounded(parts[0] if len(parts) == 1 else _joined(parts)) for parts in found]
+
+    def _polygons(
+        self, points: npt.NDArray[np.float64], first: npt.NDArray[np.int64], metres: Any, to_degrees: bool = False
+    ) -> list[Any]:
+        """Return polygons of rings, without small holes, given the metres for a unit of the plane at each ring."""
+        import shapely
+
+        if len(first) == 1:
+            return []
+        # Closed, and simplified as lines, which is much faster than as polygons.
+        count = np.diff(first)
+        closed = np.concatenate([points, points[first[:-1]]])[_with_first_again(first)]
+        ring = np.repeat(np.arange(len(count)), count + 1)
+        lines = shapely.linestrings(closed, indices=ring)
+        tolerance = RING_TOLERANCE * self._width / float(np.max(metres))
+        points, ring = shapely.get_coordinates(
+            shapely.simplify(lines, tolerance, preserve_topology=False), return_index=True
+        )
+        begin = np.flatnonzero(np.diff(ring, prepend=-1))
+        x, y = points.T
+        doubled = np.zeros(len(points))
+        doubled[:-1] = x[:-1] * y[1:] - x[1:] * y[:-1]
+        doubled[begin[1:] - 1] = 0.0  # from the end of a ring to the next one
+        signed = np.add.reduceat(doubled, begin) / 2 * np.square(metres)
+        enough = np.diff(np.append(begin, len(points))) >= 4
+        is_shell, is_hole = enough & (signed > 0), enough & (signed <= -_HOLE * self._width**2)
+        if to_degrees:
+            points = from_mercator(points)
+        points = np.round(points, _DECIMALS if to_degrees else 3)
+        kept = np.flatnonzero(is_shell | is_hole)
+        number = np.full(len(begin), -1)
+        number[kept] = np.arange(len(kept))
+        chosen = number[ring] >= 0
+        shapes = shapely.linearrings(points[chosen], indices=number[ring[chosen]])
+        shells = shapes[is_shell[kept]]
+        holes = shapes[is_hole[kept]]
+        polygons = shapely.polygons(shells)
+        if len(holes):
+            # Each hole belongs to the smallest shell around it.
+            tree = shapely.STRtree(polygons)
+            which, shell = tree.query(shapely.get_point(holes, 0), predicate="within")
+            size = np.abs(signed[kept][is_shell[kept]])
+            order = np.lexsort((size[shell], which))
+            which, shell = which[order], shell[order]
+            one = np.flatnonzero(np.diff(which, prepend=-1))
+            of_shell: dict[int, list[Any]] = {}
+            for hole, owner in zip(which[one].tolist(), shell[one].tolist(), strict=True):
+                of_shell.setdefault(owner, []).append(holes[hole])
+            for owner, some in of_shell.items():
+                polygons[owner] = shapely.polygons(shells[owner], holes=some)
+        return list(polygons)
 
 
-def _degrees(area: _Area, width_m: float) -> Any:
-    """Return an area in degrees, without small holes, with counterclockwise outer rings as GeoJSON requires."""
+def _with_first_again(first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the indices of the points of rings, each followed by the first point of the ring.
+
+    The first points of all rings are expected after all points.
+    """
+    count, number = np.diff(first), len(first) - 1
+    found = np.arange(int(first[-1]) + number) - np.repeat(np.arange(number), count + 1)
+    found[np.cumsum(count + 1) - 1] = first[-1] + np.arange(number)
+    return found
+
+
+def _leaves(area: Any) -> bool:
+    """Return whether an area in degrees extends beyond the 180th meridian."""
+    west, _, east, _ = area.bounds
+    return bool(west < -180.0 or east > 180.0)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
     import shapely
 
-    elsewhere, north, south = area
-    parts = [cut_area(_without_small_holes(elsewhere, width_m, in_degrees=True))]
-    for cap, pole in ((north, 1), (south, -1)):
-        if not cap.is_empty:
-            parts += _unrolled(_without_small_holes(cap, width_m), pole, width_m)
-    return _rounded(parts[0] if len(parts) == 1 else shapely.union_all(shapely.set_precision(parts, 10.0**-_DECIMALS)))
-
-
-def _without_small_holes(area: Any, width_m: float, *, in_degrees: bool = False) -> Any:
-    import shapely
-
-    def is_large(hole: Any) -> bool:
-        size = shapely.area(shapely.Polygon(hole))
-        if in_degrees:
-            size *= METRES_PER_DEGREE**2 * math.cos(math.radians(hole.coords[0][1]))
-        return bool(size >= _HOLE * width_m**2)
-
-    polygons = [
-        shapely.Polygon(polygon.exterior, [hole for hole in polygon.interiors if is_large(hole)])
-        for polygon in shapely.get_parts(area)
-    ]
-    return shapely.MultiPolygon(polygons)
+    return shapely.union_all(shapely.set_precision(list(parts), 10.0**-_DECIMALS))
 
 
 def _unrolled(area: Any, pole: int, width_m: float) -> list[Any]:
@@ -461,10 +418,11 @@ def _rounded(area: Any) -> Any:
     import shapely
     from shapely.geometry.polygon import orient
 
-    # In narrow bands, plain rounding of points could make rings cross themselves.
-    parts = shapely.get_parts(shapely.set_precision(area, 10.0**-_DECIMALS))
+    if not shapely.is_valid(area):
+        # In narrow bands, plain rounding of points may make rings cross themselves.
+        area = shapely.set_precision(shapely.make_valid(area), 10.0**-_DECIMALS)
     # Shapely 2.0 cannot orient an empty polygon.
-    full = [part for part in parts if part.geom_type == "Polygon" and not part.is_empty]
+    full = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and not part.is_empty]
     result = shapely.MultiPolygon([orient(part) for part in full])
     return shapely.transform(result, lambda points: np.round(points, _DECIMALS))
 

@@ -21,6 +21,7 @@ from vkssp.graph.geo import (
     unwrapped,
 )
 from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.routing.plane import StreetPlane
 from vkssp.routing.street_tree import StreetTree, street_tree
 
 Bools = npt.NDArray[np.bool_]
@@ -255,6 +256,11 @@ class StreetLines:
         np.cumsum(passed, out=passed)
         passed -= np.repeat(passed[self.first[:-1]], np.diff(self.first))
         return own(passed)
+
+    @cached_property
+    def plane(self) -> StreetPlane:
+        """The streets on a plane."""
+        return StreetPlane(self)
 
     @cached_property
     def lengths(self) -> npt.NDArray[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.jit import kernels
 from vkssp.routing.lines import Bools, Snap
 from vkssp.routing.phantoms import first_arcs, part_weight, position
 from vkssp.routing.snap import StreetIndex
@@ -184,16 +185,13 @@ def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def _reached(index: StreetIndex, distances: Uint32s, limit: int, reverse: bool) -> tuple[Floats, Floats]:
     """Return the part of each polyline that is covered from its start, and the part that is covered from its end."""
-    there = approach(index, distances, reverse=reverse)
-    left = limit - there.weight
-    part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(there.along, 1)), 0.0)
-    part[(left >= 0) & (there.along == 0)] = 1.0
-    if index.avoided is not None:
-        part = np.minimum(part, open_parts(index, reverse=reverse))
-    shares = []
-    for falls in (False, True):
-        share = np.zeros(index.num_polylines)
-        chosen = there.falls == falls
-        np.maximum.at(share, index.polyline_of[chosen], part[chosen])
-        shares.append(share)
-    return shares[0], shares[1]
+    graph, rise, fall = index.graph, np.zeros(index.num_polylines), np.zeros(index.num_polylines)
+    streets, none = graph.streets, np.zeros(0, np.bool_)
+    turn = np.zeros(0, np.uint32) if streets is None or streets.turn is None else streets.turn
+    opened = np.zeros(0) if index.avoided is None else open_parts(index, reverse=reverse)
+    kernels("vkssp.routing.kernels.reach").put_reached(
+        *(graph.head if reverse else graph.tail, distances, graph.weight, turn),
+        *(none if streets is None else streets.carried, index.backward, index.polyline_of),
+        *(opened, min(limit, NEVER), reverse, rise, fall),
+    )
+    return rise, fall
