@@ -74,6 +74,17 @@ class Streets:
     roundabout, link : numpy.ndarray or None
         Whether each arc is part of a roundabout, and whether it is a slip road, shape (num_arcs,) each, bool; None if
         unknown.
+    road_class : numpy.ndarray or None
+        Rank of each arc among roads, 0 a motorway, to 31, with bits of `vkssp.osm.guide.Guide`, shape (num_arcs,),
+        uint8; None if unknown, as the following arrays for instructions.
+    num_lanes : numpy.ndarray or None
+        Number of lanes of both directions, 0 if unknown, shape (num_arcs,), uint8.
+    lanes : numpy.ndarray or None
+        Index into `names` of the directions of each arc's lanes, as in the tag ``turn:lanes``, shape (num_arcs,),
+        uint32.
+    destinations, exits, pronunciation : numpy.ndarray or None
+        Indices into `names` of the places that signs name on each arc, of the numbers of the exit that it is, and of
+        how its name is spoken, shape (num_arcs,) each, uint32.
     snappable : numpy.ndarray or None
         Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None if
         places may be snapped to all arcs that are not `carried`.
@@ -104,13 +115,21 @@ class Streets:
     roundabout: npt.NDArray[np.bool_] | None = None
     link: npt.NDArray[np.bool_] | None = None
     snappable: npt.NDArray[np.bool_] | None = None
+    road_class: npt.NDArray[np.uint8] | None = None
+    num_lanes: npt.NDArray[np.uint8] | None = None
+    lanes: npt.NDArray[np.uint32] | None = None
+    destinations: npt.NDArray[np.uint32] | None = None
+    exits: npt.NDArray[np.uint32] | None = None
+    pronunciation: npt.NDArray[np.uint32] | None = None
     node: npt.NDArray[np.int64] | None = None
     point_node: npt.NDArray[np.int64] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
     #: Optional arrays with one entry per arc, and with one entry per node.
-    PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link", "snappable")
+    #: Those that are indices into `names`.
+    TEXTS_OR_NONE = ("ref", "lanes", "destinations", "exits", "pronunciation")
+    PER_ARC_OR_NONE = ("turn", "roundabout", "link", "snappable", "road_class", "num_lanes", *TEXTS_OR_NONE)
     PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
     #: Arrays that belong to the map as a whole, and those of them that a map may lack.
     SHARED = ("polyline_first", "points")
@@ -133,6 +152,12 @@ class Streets:
         "roundabout": np.bool_,
         "link": np.bool_,
         "snappable": np.bool_,
+        "road_class": np.uint8,
+        "num_lanes": np.uint8,
+        "lanes": np.uint32,
+        "destinations": np.uint32,
+        "exits": np.uint32,
+        "pronunciation": np.uint32,
         "node": np.int64,
         "point_node": np.int64,
     }
@@ -197,7 +222,8 @@ class Streets:
             raise GraphError("streets.polyline_first gives a polyline fewer than two points")
         if num_arcs and int(self.polyline.max()) >= len(first) - 1:
             raise GraphError("streets.polyline names a polyline that does not exist")
-        for label, index in (("name", self.name), ("ref", self.ref)):
+        for label in ("name", *self.TEXTS_OR_NONE):
+            index = getattr(self, label)
             if index is not None and (not self.names or (num_arcs and int(index.max()) >= len(self.names))):
                 raise GraphError(f"streets.{label} holds an index outside streets.names")
         if self.names and self.names[0]:

@@ -14,6 +14,7 @@ from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.csr import rows_of
 from vkssp.graph.order import z_order
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
+from vkssp.osm.guide import guide_arrays
 from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
@@ -160,8 +161,12 @@ def graph_of(
         "snappable": None if roads.snappable.all() else roads.snappable[way],
         **further,
     }
+    texts = roads.names
+    if roads.guide is not None:
+        told, texts = guide_arrays(roads.guides, roads.guide[way], arcs.direction, texts)
+        arrays |= told
     kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
-    streets = Streets(**kept, names=roads.names, seconds_per_weight=seconds_per_weight)
+    streets = Streets(**kept, names=texts, seconds_per_weight=seconds_per_weight)
     first_out, by_tail = rows_of(arcs.tail.astype(np.uint32), len(node))
     return Graph.from_csr(
         own(first_out),

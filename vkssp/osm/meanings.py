@@ -9,6 +9,7 @@ from math import nan
 from typing import NamedTuple
 
 from vkssp.osm.extract import BrokenTags
+from vkssp.osm.guide import GUIDE_KEYS, Guide, guide_of
 from vkssp.osm.nodes import node_attributes, node_keys
 from vkssp.osm.profile import Profile
 from vkssp.osm.restrictions import conditional_keys, restriction_keys
@@ -51,6 +52,8 @@ class WayMeaning(NamedTuple):
         Seconds that the way takes from end to end, NaN if unknown.
     flags : tuple of bool
         A row for `vkssp.osm.roads.flag_columns`.
+    guide : Guide
+        What the tags tell for instructions.
     """
 
     skipped: str
@@ -58,6 +61,7 @@ class WayMeaning(NamedTuple):
     speed: tuple[float, float]
     duration: float
     flags: tuple[bool, bool, bool, bool, bool, bool]
+    guide: Guide
 
 
 class NodeMeaning(NamedTuple):
@@ -87,7 +91,7 @@ class Meanings:
 
     def __init__(self, profile: Profile, turns: TurnCollector | None) -> None:
         self._profile, self._turns = profile, turns
-        self.way_keys, self.node_keys = way_keys(profile), node_keys(profile) | OBSTACLE_KEYS
+        self.way_keys, self.node_keys = way_keys(profile) | GUIDE_KEYS, node_keys(profile) | OBSTACLE_KEYS
         self._ways: dict[Combination, WayMeaning] = {}
         self._nodes: dict[Combination, NodeMeaning] = {}
 
@@ -125,6 +129,7 @@ class Meanings:
             speed=(found.forward, found.backward),
             duration=nan if found.duration is None else found.duration,
             flags=(*restricted, found.carried, found.snappable, roundabout, link),
+            guide=guide_of(tags, (found.forward > 0, found.backward > 0)),
         )
 
     def _new_node(self, tags: Tags) -> NodeMeaning:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from vkssp.errors import FormatError
 from vkssp.graph.streets import LAST_LAT, LAST_LON
 from vkssp.osm.extract import UNKNOWN, Extract, members_of, tags_of
+from vkssp.osm.guide import Guide
 from vkssp.osm.meanings import Meanings, wanted_keys
 from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
@@ -100,6 +101,7 @@ class _Collector:
         self._first, self._name, self._ref = array("q", [0]), array("I"), array("I")
         self._speed, self._duration = array("d"), array("d")
         self._flags = array("b")
+        self._guide, self._guides = array("q"), dict[Guide, int]()
         self._names: dict[str, int] = {"": 0}
         self._blocked, self._slow, self._slow_seconds = array("q"), array("q"), array("d")
         self._nonsense: Counter[str] = Counter()
@@ -139,6 +141,7 @@ class _Collector:
         self._speed.extend(found.speed)
         self._duration.append(found.duration)
         self._flags.extend(found.flags)
+        self._guide.append(self._guides.setdefault(found.guide, len(self._guides)))
 
     def add_relation(self, item: Any) -> None:
         assert self._turns is not None
@@ -172,6 +175,8 @@ class _Collector:
             slow=np.asarray(self._slow),
             slow_seconds=np.asarray(self._slow_seconds),
             turns=None if self._turns is None else self._turns.finish(read[stays & ~used]),
+            guide=np.asarray(self._guide),
+            guides=tuple(self._guides),
             **flag_columns(flags),
         )
         again = int((~stays).sum())

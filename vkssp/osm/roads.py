@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.osm.guide import Guide
 from vkssp.osm.turn_tags import RawTurns
 
 #: Arrays of `RawRoads` with an entry per way.
@@ -48,6 +49,10 @@ class RawRoads:
         Index into `names` of each way's number, shape (num_ways,), uint32.
     roundabout, link : numpy.ndarray
         Whether each way is part of a roundabout, and whether it is a slip road, shape (num_ways,) each, bool.
+    guide : numpy.ndarray or None
+        Index into `guides` of each way, shape (num_ways,), int64; None if instructions know names and numbers only.
+    guides : tuple of Guide
+        What the tags of ways tell for instructions.
     blocked : numpy.ndarray
         OSM ids of the nodes that cannot be passed, shape (num_blocked,), int64.
     slow : numpy.ndarray
@@ -80,6 +85,8 @@ class RawRoads:
     slow: npt.NDArray[np.int64]
     slow_seconds: npt.NDArray[np.float64]
     turns: RawTurns | None = None
+    guide: npt.NDArray[np.int64] | None = None
+    guides: tuple[Guide, ...] = ()
     place: npt.NDArray[Any] | None = None
 
     @property
@@ -99,6 +106,7 @@ class RawRoads:
         values = {name: getattr(self, name)[of_kept] for name in ("node", "lat", "lon", "known")}
         values["place"] = None if self.place is None else self.place[of_kept]
         values |= {name: getattr(self, name)[kept] for name in _PER_WAY}
+        values["guide"] = None if self.guide is None else self.guide[kept]
         return replace(self, **values, first=np.concatenate([[0], np.cumsum(size[kept])]))
 
 

@@ -27,6 +27,7 @@ from vkssp.cores import num_cores, run_ahead, run_all
 from vkssp.jit import kernels
 from vkssp.memory import free_addresses, give_back, require
 from vkssp.osm.extract import UNKNOWN, members_of, relations_of, tags_of
+from vkssp.osm.guide import Guide
 from vkssp.osm.meanings import Combination, Meanings, WantedKeys
 from vkssp.osm.pbf import MOST_BLOB, Blob, UnusualError, fields, find_blobs
 from vkssp.osm.profile import Profile
@@ -262,6 +263,10 @@ class _Ways(NamedTuple):
         Names and numbers of the used ways.
     name : numpy.ndarray
         Indices into `names` of each used way's name and number, by turns.
+    guides : list of Guide
+        What the tags of the used ways tell for instructions.
+    guide : numpy.ndarray
+        Index into `guides` of each used way.
     nonsense, skipped : Counter
         Numbers of tags that were not understood, and of ways that are not used.
     """
@@ -278,6 +283,8 @@ class _Ways(NamedTuple):
     node: Ints
     names: list[str]
     name: Ints
+    guides: list[Guide]
+    guide: Ints
     nonsense: Counter[str]
     skipped: Counter[str]
 
@@ -316,14 +323,18 @@ class _Reading:
         nodes: list[Ints] = []
         name: list[npt.NDArray[np.uint32]] = []
         names: dict[str, int] = {"": 0}
+        guide: list[Ints] = []
+        guides: dict[Guide, int] = {}
         relations = [header]
         for blob, found in self._in_order(self._each(blobs[first:], self._read_ways)):
             if _RELATIONS in found.kinds:
                 relations.append(blob)
             numbers = [names.setdefault(text, len(names)) for text in found.names]
             name.append(np.array(numbers, np.uint32)[found.name])
+            known = [guides.setdefault(one, len(guides)) for one in found.guides]
+            guide.append(np.array(known, np.int64)[found.guide])
             nodes.append(found.node)
-            ways.append(found._replace(names=[], name=_NOTHING, node=_NOTHING))
+            ways.append(found._replace(names=[], name=_NOTHING, node=_NOTHING, guides=[], guide=_NOTHING))
             advance(blob.end - blob.start)
 
         node = _joined(nodes, np.int64)
@@ -379,6 +390,8 @@ class _Reading:
             slow=np.array([key for key, _ in slow], np.int64),
             slow_seconds=np.array([seconds for _, seconds in slow], np.float64),
             turns=None if self._turns is None else self._turns.finish(read[~used]),
+            guide=_joined(guide, np.int64),
+            guides=tuple(guides),
             **flag_columns(_joined([found.flags for found in ways], np.bool_).reshape(-1, 6)),
         )
 
@@ -455,6 +468,8 @@ class _Reading:
             node=refs[: ref_first[size]][np.repeat(used, num_refs)],
             names=[strings[i] for i in found[:num_names].tolist()],
             name=name,
+            guides=[meaning.guide for meaning in meanings],
+            guide=of_used,
             nonsense=nonsense,
             skipped=skipped,
         )
