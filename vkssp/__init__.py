@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vkssp.routing.opportunities import NearestOpportunities
     from vkssp.routing.router import Router
     from vkssp.routing.service_areas import ServiceAreas
+    from vkssp.routing.trip import Trip
     from vkssp.solver.centrality import Centrality, SampledCentrality
     from vkssp.solver.decay import Decay
     from vkssp.solver.demand_file import read_demand
@@ -87,6 +88,7 @@ __all__ = [
     "Streets",
     "Table",
     "Trees",
+    "Trip",
     "Turns",
     "VksspError",
     "from_dataframe",
@@ -142,6 +144,7 @@ _MODULES = {
     "Streets": "vkssp.graph.streets",
     "Table": "vkssp.solver.table",
     "Trees": "vkssp.solver.trees",
+    "Trip": "vkssp.routing.trip",
     "Turns": "vkssp.solver.loads",
     "VksspError": "vkssp.errors",
     "from_dataframe": "vkssp.interop.edge_tables",

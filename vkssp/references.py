@@ -23,3 +23,9 @@ DELLING = (
     "D. Delling, A. V. Goldberg, A. Nowatzyk, R. F. Werneck, PHAST: Hardware-accelerated shortest path trees, 2011"
 )
 DIBBELT = "J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014"
+HELD_KARP = "M. Held, R. M. Karp, A dynamic programming approach to sequencing problems, 1962"
+OR = "I. Or, Traveling salesman-type combinatorial problems and their relation to the logistics of blood banking, 1976"
+ROSENKRANTZ = (
+    "D. J. Rosenkrantz, R. E. Stearns, P. M. Lewis, An analysis of several heuristics for the traveling salesman "
+    "problem, 1977"
+)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
-from vkssp.checks import flag
+from vkssp.checks import choice, flag
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
@@ -35,6 +35,7 @@ from vkssp.routing.route_assembly import joined, leg_of
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
+from vkssp.routing.trip import DESTINATIONS, SOURCES, Trip, order_of_trip, require_room
 from vkssp.solver.decay import Decay
 from vkssp.solver.pool import SolverPool, solver_on
 from vkssp.solver.rescaling import rescaled, restarting
@@ -250,6 +251,65 @@ class Router(Resource):
             f"no route leads from {text(places[failed])} to {text(places[failed + 1])}; the two may lie on separate "
             f"islands, or a one-way street leads out of the map{between}"
         )
+
+    def trip(
+        self,
+        places: PlacesLike,
+        *,
+        source: str = "any",
+        destination: str = "any",
+        roundtrip: bool = True,
+        steps: bool = False,
+    ) -> Trip:
+        """Return a short trip through places, in an order that is chosen for it.
+
+        The order of up to 12 places (11 without the way back) is the best one; that of more places is a good one, made
+        by farthest insertion and improved by moving parts of the trip.
+
+        Parameters
+        ----------
+        places : sequence of (float, float)
+            Latitude and longitude in degrees, two or more.
+        source : str
+            ``"first"`` if the trip begins at the first place, ``"any"`` if at any.
+        destination : str
+            ``"last"`` if the last place is the last one visited, ``"any"`` if any may be.
+        roundtrip : bool
+            Whether the trip returns to where it began.
+        steps : bool
+            Whether to put instructions into `Route.steps`.
+
+        Returns
+        -------
+        Trip
+            The route, and the order of the places.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, or in an area to avoid; if there are fewer than two places; or if `source` or
+            `destination` is not known.
+        NoRouteError
+            If no trip visits all places.
+        MemoryShortageError
+            If the table between all places does not fit into memory.
+        """
+        choice(source, "source", SOURCES)
+        choice(destination, "destination", DESTINATIONS)
+        roundtrip, steps, given = flag(roundtrip, "roundtrip"), flag(steps, "steps"), pairs_of(places, "places")
+        if len(given) < 2:
+            raise QueryError(f"places has {len(given)} of them; give two or more")
+        require_room(len(given))
+        weight = self.table(given, metrics="weight").read()["weight"]
+        cost = weight.astype(np.float64)
+        if weight.dtype.kind == "u":
+            cost[weight == UNREACHABLE] = np.inf
+        order, is_best = order_of_trip(cost, source, destination, roundtrip)
+        stops = [given[number] for number in order.tolist()]
+        if roundtrip:
+            stops.append(stops[0])
+        route = self.route(stops[0], stops[-1], via=stops[1:-1], steps=steps, continue_straight=False)
+        return Trip(route, order, is_best)
 
     def nearest(self, place: PlaceLike, number: int = 1) -> list[Place]:
         """Return the points on streets that are nearest to a place, one for each street.
