@@ -1,0 +1,89 @@
+"""The server: answers of each service on a small map, errors and limits."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.support.streetmaps import street_map
+from vkssp import Router
+from vkssp.server.app import application
+from vkssp.server.dataset import Dataset
+from vkssp.server.limits import Limits
+
+
+@pytest.fixture(scope="module")
+def router() -> Router:
+    """A street of two parts, 100 and 200 tenths of a second long, and one that it does not reach."""
+    nodes = [(0, 0), (0, 1), (0, 3), (9, 0), (9, 1)]
+    return Router(street_map(nodes, [(0, 1, 100), (1, 2, 200), (3, 4, 100)]), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def client(router: Router) -> TestClient:
+    return TestClient(application({"car": Dataset(router, data_version="of today")}, Limits(body_bytes=1000)))
+
+
+def test_route(client: TestClient, router: Router) -> None:
+    got = client.get("/route/v1/any/0,0;0.003,0?steps=true&overview=full&geometries=geojson")
+    assert got.status_code == 200 and got.headers["access-control-allow-origin"] == "*"
+    answer = got.json()
+    assert answer["code"] == "Ok" and answer["data_version"] == "of today"
+    (route,) = answer["routes"]
+    (leg,) = route["legs"]
+    assert route["duration"] == leg["duration"] == 30.0
+    assert route["distance"] == pytest.approx(3 * 111.2, abs=0.5)
+    assert route["geometry"] == {"type": "LineString", "coordinates": [[0.0, 0.0], [0.001, 0.0], [0.003, 0.0]]}
+    assert [step["maneuver"]["type"] for step in leg["steps"]][::2] == ["depart", "arrive"]
+    assert [waypoint["name"] for waypoint in answer["waypoints"]] == ["Street 0", "Street 1"]
+    body = {"coordinates": [[0, 0], [0.003, 0]], "steps": True, "overview": "full", "geometries": "geojson"}
+    assert client.post("/route/v1/any", json=body).json() == answer
+
+
+def test_nearest(client: TestClient) -> None:
+    (one,) = client.get("/nearest/v1/car/0.0005,0.0001").json()["waypoints"]
+    assert one["location"] == [0.0005, 0.0] and one["name"] == "Street 0"
+    assert one["distance"] == pytest.approx(11.12, abs=0.05)
+    answer = client.get("/nearest/v1/car/0.0005,0.0001?number=2&generate_hints=false").json()
+    assert [waypoint["name"] for waypoint in answer["waypoints"]] == ["Street 0", "Street 1"]
+
+
+def test_table(client: TestClient) -> None:
+    answer = client.get("/table/v1/car/0,0;0.001,0;0.001,0.009?annotations=duration,distance").json()
+    assert answer["durations"] == [[0.0, 10.0, None], [10.0, 0.0, None], [None, None, 0.0]]
+    assert answer["distances"][0][1] == pytest.approx(111.2, abs=0.1)
+    assert len(answer["sources"]) == len(answer["destinations"]) == 3
+    query = "sources=0&destinations=1;2&fallback_speed=10&scale_factor=2&skip_waypoints=true"
+    answer = client.get(f"/table/v1/car/0,0;0.001,0;0.001,0.009?{query}").json()
+    assert answer["fallback_speed_cells"] == [[0, 1]]
+    assert answer["durations"][0] == [20.0, pytest.approx(201.4, abs=0.2)]
+    assert "sources" not in answer
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "code"),
+    [
+        ("/route/v1/car/0,0;0.001,0.009", 400, "NoRoute"),
+        ("/route/v1/car/0,0", 400, "InvalidOptions"),
+        ("/nonsense/v1/car/0,0", 400, "InvalidService"),
+        ("/route/v1/car/0,0;0,0.001.flatbuffers", 400, "NotImplemented"),
+    ],
+)
+def test_errors(client: TestClient, url: str, status: int, code: str) -> None:
+    got = client.get(url)
+    assert (got.status_code, got.json()["code"]) == (status, code)
+
+
+def test_bodies_that_are_refused(client: TestClient) -> None:
+    assert client.post("/route/v1/car", content="{}").json()["code"] == "InvalidContentType"
+    assert client.post("/route/v1/car", json={"coordinates": [[0.0, 0.0]] * 500}).status_code == 413
+    assert client.post("/trip/v1/car", json={}).json()["code"] == "NotImplemented"
+    assert client.put("/route/v1/car").status_code == 405
+    assert client.options("/route/v1/car").status_code == 204
+
+
+def test_a_profile_is_looked_up_if_there_are_several(router: Router) -> None:
+    client = TestClient(application({"car": Dataset(router), "bike": Dataset(router, frozenset({"ROUTE_STEPS"}))}))
+    assert client.get("/nearest/v1/foot/0,0").json()["message"] == "There is no profile foot; there are bike, car."
+    assert client.get("/route/v1/car/0,0;0.001,0?steps=true").status_code == 200
+    assert client.get("/route/v1/bike/0,0;0.001,0?steps=true").json()["code"] == "DisabledDataset"

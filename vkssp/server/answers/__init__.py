@@ -1,0 +1,37 @@
+"""Answers of the services, one module each: JSON values made of public objects of routing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vkssp.errors import NoRouteError, QueryError
+from vkssp.server.answers.nearest import nearest
+from vkssp.server.answers.route import route
+from vkssp.server.answers.table import table
+from vkssp.server.dataset import Dataset
+from vkssp.server.errors import RequestError
+from vkssp.server.requests import Request, TileRequest
+
+_ANSWERS: dict[str, Callable[[Dataset, Any], dict[str, Any]]] = {"route": route, "nearest": nearest, "table": table}
+
+
+def answer(dataset: Dataset, request: Request | TileRequest) -> dict[str, Any]:
+    """Return the answer to a request.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be answered.
+    """
+    make = _ANSWERS.get(request.SERVICE)
+    if make is None or getattr(request, "format", "json") != "json":
+        raise RequestError("NotImplemented", "This request is not supported")
+    try:
+        made = make(dataset, request)
+    except NoRouteError as error:
+        raise RequestError("NoRoute", "Impossible route between points") from error
+    except QueryError as error:
+        raise RequestError("NoSegment", str(error)) from error
+    version = {"data_version": dataset.data_version} if dataset.data_version else {}
+    return {"code": "Ok", **version, **made}

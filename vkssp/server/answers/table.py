@@ -1,0 +1,49 @@
+"""Answers of the service ``table``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph.geo import haversine
+from vkssp.server.answers.places import places
+from vkssp.server.answers.waypoints import waypoint
+from vkssp.server.dataset import Dataset
+from vkssp.server.requests import TableRequest
+
+
+def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
+    """Return a table of durations, of distances, or both."""
+    router, given = dataset.router, places(request)
+    everything = tuple(range(len(given)))
+    rows = everything if request.sources is None else request.sources
+    columns = everything if request.destinations is None else request.destinations
+    sources, targets = ([given[index] for index in indices] for indices in (rows, columns))
+    values = router.table(sources, targets, list(dict.fromkeys(request.annotations))).read()
+    answer: dict[str, Any] = {}
+    waypoints = {index: router.nearest(given[index])[0] for index in {*rows, *columns}}
+    if request.fallback_speed is not None:
+        lacking = np.isnan(next(iter(values.values())))
+        ends = sources, targets
+        if request.fallback_coordinate == "snapped":
+            snapped = {index: (place.snapped_lat, place.snapped_lon) for index, place in waypoints.items()}
+            ends = [snapped[index] for index in rows], [snapped[index] for index in columns]
+        metres = _metres(np.array(ends[0]), np.array(ends[1]))[lacking]
+        for name, cells in values.items():
+            cells[lacking] = metres / request.fallback_speed if name == "duration" else metres
+        answer["fallback_speed_cells"] = np.argwhere(lacking)
+    for name, cells in values.items():
+        scale = request.scale_factor if name == "duration" else 1.0
+        answer[f"{name}s"] = np.floor(np.float64(10.0) * scale * cells + 0.5) / 10.0
+    if not request.skip_waypoints:
+        for name, indices in (("sources", rows), ("destinations", columns)):
+            answer[name] = [waypoint(waypoints[index], request) for index in indices]
+    return answer
+
+
+def _metres(sources: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the metres of straight lines from each source to each target."""
+    lat, lon = (sources[:, axis, None] for axis in (0, 1))
+    return np.asarray(haversine(lat, lon, targets[None, :, 0], targets[None, :, 1]))

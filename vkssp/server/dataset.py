@@ -1,0 +1,80 @@
+"""Datasets: routers with what answers need beside them, by names, replaceable while requests run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vkssp.routing.router import Router
+from vkssp.server.errors import RequestError
+
+#: Parts that answers may have to do without, as OSRM names them.
+FEATURES = ("ROUTE_STEPS", "ROUTE_GEOMETRY")
+
+
+class Dataset:
+    """Router and what the answers from it need.
+
+    Parameters
+    ----------
+    router : Router
+        The router.
+    without : frozenset of str
+        Parts that answers have to do without, some of `FEATURES`.
+    data_version : str
+        Version of the data, which answers name; empty for none.
+
+    Attributes
+    ----------
+    router, without, data_version
+        As given.
+    """
+
+    def __init__(self, router: Router, without: frozenset[str] = frozenset(), data_version: str = "") -> None:
+        self.router, self.without, self.data_version = router, without, data_version
+
+    def need(self, *features: str) -> None:
+        """Raise `RequestError` if answers have to do without one of some parts."""
+        for feature in features:
+            if feature in self.without:
+                raise RequestError(
+                    "DisabledDataset",
+                    f"DisabledDatasetException: Your query tried to access the "
+                    f"disabled dataset {feature}. Please check your configuration: "
+                    f"https://github.com/Project-OSRM/osrm-backend/wiki/Disabled-Datasets",
+                )
+
+
+class Datasets:
+    """Datasets by the names that profiles have in URLs.
+
+    Parameters
+    ----------
+    datasets : mapping of str to Dataset
+        At least one.
+    """
+
+    def __init__(self, datasets: Mapping[str, Dataset]) -> None:
+        self._datasets = dict(datasets)
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names."""
+        return iter(tuple(self._datasets))
+
+    def find(self, name: str) -> Dataset:
+        """Return the dataset of a profile; if there is one dataset only, it is that of every profile.
+
+        Raises
+        ------
+        RequestError
+            If there is no dataset of this name.
+        """
+        datasets = self._datasets
+        if len(datasets) == 1:
+            return next(iter(datasets.values()))
+        if name not in datasets:
+            raise RequestError("InvalidValue", f"There is no profile {name}; there are {', '.join(sorted(datasets))}.")
+        return datasets[name]
+
+    def replace(self, name: str, dataset: Dataset) -> None:
+        """Answer from another dataset from the next request on; requests that have begun keep theirs."""
+        self._datasets = {**self._datasets, name: dataset}
