@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vkssp.route import Leg, Place, Route, Step
     from vkssp.routing.cells import Cells
     from vkssp.routing.isochrone import Isochrone
+    from vkssp.routing.matching import Matching, Tracepoint
     from vkssp.routing.opportunities import NearestOpportunities
     from vkssp.routing.router import Router
     from vkssp.routing.service_areas import ServiceAreas
@@ -70,6 +71,7 @@ __all__ = [
     "GraphError",
     "Isochrone",
     "Leg",
+    "Matching",
     "MemoryShortageError",
     "NearestOpportunities",
     "NearestSources",
@@ -87,6 +89,7 @@ __all__ = [
     "Step",
     "Streets",
     "Table",
+    "Tracepoint",
     "Trees",
     "Trip",
     "Turns",
@@ -126,6 +129,7 @@ _MODULES = {
     "GraphError": "vkssp.errors",
     "Isochrone": "vkssp.routing.isochrone",
     "Leg": "vkssp.route",
+    "Matching": "vkssp.routing.matching",
     "MemoryShortageError": "vkssp.errors",
     "NearestOpportunities": "vkssp.routing.opportunities",
     "NearestSources": "vkssp.solver.nearest",
@@ -143,6 +147,7 @@ _MODULES = {
     "Step": "vkssp.route",
     "Streets": "vkssp.graph.streets",
     "Table": "vkssp.solver.table",
+    "Tracepoint": "vkssp.routing.matching",
     "Trees": "vkssp.solver.trees",
     "Trip": "vkssp.routing.trip",
     "Turns": "vkssp.solver.loads",

@@ -24,6 +24,7 @@ DELLING = (
 )
 DIBBELT = "J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014"
 HELD_KARP = "M. Held, R. M. Karp, A dynamic programming approach to sequencing problems, 1962"
+NEWSON_KRUMM = "P. Newson, J. Krumm, Hidden Markov map matching through noise and sparseness, 2009"
 OR = "I. Or, Traveling salesman-type combinatorial problems and their relation to the logistics of blood banking, 1976"
 ROSENKRANTZ = (
     "D. J. Rosenkrantz, R. E. Stearns, P. M. Lewis, An analysis of several heuristics for the traveling salesman "

@@ -62,7 +62,7 @@ def leg_of(
     )
 
 
-def _end_to_end(legs: Sequence[Leg]) -> Leg:
+def end_to_end(legs: Sequence[Leg]) -> Leg:
     """Return legs, one after the other, as a leg without steps."""
     durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
     return Leg.deferring(
@@ -90,7 +90,7 @@ def _osm_nodes(legs: Sequence[Leg]) -> npt.NDArray[np.int64] | None:
 def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
     """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
     device, algorithm = solver.answered_by
-    whole = legs[0] if len(legs) == 1 else _end_to_end(legs)
+    whole = legs[0] if len(legs) == 1 else end_to_end(legs)
     return Route.deferring(
         {"points": lambda: whole.points, "osm_nodes": lambda: whole.osm_nodes},
         nodes=whole.nodes,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
-from vkssp.checks import choice, flag
+from vkssp.checks import choice, flag, number_of, shown
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
@@ -28,6 +28,7 @@ from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.cells import Cells, grid, hexagons
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
 from vkssp.routing.legs import find_leg_paths
+from vkssp.routing.matching import GAPS, MAX_SPEED_KMH, Matching, checked_trace, match_trace
 from vkssp.routing.nearest_nodes import nearest_nodes
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
 from vkssp.routing.places import candidates, checked_place, nearest_places, text
@@ -310,6 +311,73 @@ class Router(Resource):
             stops.append(stops[0])
         route = self.route(stops[0], stops[-1], via=stops[1:-1], steps=steps, continue_straight=False)
         return Trip(route, order, is_best)
+
+    def match(
+        self,
+        trace: PlacesLike,
+        timestamps: npt.ArrayLike | None = None,
+        radiuses: float | Sequence[float | None] | None = None,
+        *,
+        gaps: str = "split",
+        tidy: bool = False,
+        bearings: Sequence[tuple[float, float] | None] | None = None,
+        waypoints: Sequence[int] | None = None,
+        max_speed_kmh: float = MAX_SPEED_KMH,
+        steps: bool = False,
+    ) -> Matching:
+        """Return the routes that a vehicle most probably took, given inaccurate positions along its way.
+
+        A position is matched to a street within three times its radius, by a hidden Markov model (Newson and Krumm
+        2009). Where no plausible route leads from a position to the next one, both are left out, or the trace is split.
+        One call of compiled code on the CPU makes all searches.
+
+        Parameters
+        ----------
+        trace : sequence of (float, float)
+            Latitude and longitude of the positions in degrees, two or more, in the order of travel.
+        timestamps : array_like, optional
+            Time of each position in seconds, such as Unix time, shape (k,). With times, a route whose detour takes more
+            than `max_speed_kmh` is not plausible; without them, one whose detour is 2 km or longer.
+        radiuses : float or sequence of float, optional
+            Standard deviation of the positions in metres, one for all or one for each; 5 by default, and for None.
+        gaps : str
+            ``"split"`` to split the trace where the time to the next position is more than ten times the median, or
+            more than ten positions were left out; ``"ignore"`` not to do so.
+        tidy : bool
+            Whether to leave out positions less than 15 m or 5 s after the one before.
+        bearings : sequence of (float, float), optional
+            For each position the direction of travel, clockwise from north, and by how much a street may differ from
+            it, in degrees; None for any direction.
+        waypoints : sequence of int, optional
+            Numbers of the positions that legs join, from 0, in ascending order, the first and the last among them; by
+            default all positions. The trace is then matched as a whole.
+        max_speed_kmh : float
+            Greatest plausible speed in km/h.
+        steps : bool
+            Whether to put instructions into `Route.steps`.
+
+        Returns
+        -------
+        Matching
+            A route for each part of the trace, how certain it is, and where the vehicle was at each position.
+
+        Raises
+        ------
+        QueryError
+            If a position is not on the map, or in an area to avoid; if there are fewer than two of them; or if another
+            argument is not valid.
+        NoRouteError
+            If no part of the trace could be matched, or not all waypoints in one part.
+        """
+        began, index = time.perf_counter(), self.index
+        choice(gaps, "gaps", GAPS)
+        tidy, steps, speed = flag(tidy, "tidy"), flag(steps, "steps"), number_of(max_speed_kmh)
+        if speed is None or not 0 < speed <= 1000:
+            raise QueryError(f"max_speed_kmh is {shown(max_speed_kmh)}; give km/h, above 0 and up to 1000")
+        checked = checked_trace(index, trace, timestamps, radiuses, bearings, waypoints, tidy)
+        with self.solver.holding():
+            index = self.index
+            return match_trace(self.solver, index, self._given(index), checked, gaps, speed, steps, began)
 
     def nearest(self, place: PlaceLike, number: int = 1) -> list[Place]:
         """Return the points on streets that are nearest to a place, one for each street.
