@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def make_executables(folder: Path) -> None:
     folder = folder.resolve()
     (folder / "python").write_text(sys.executable)
     # Without site packages and the user's settings Python starts in a third of the time.
-    python = os.path.realpath(shutil.which("python3") or sys.executable)
+    python = os.path.realpath(sys.executable)
     for tool in TOOLS:
         path = folder / f"osrm-{tool}"
         path.unlink(missing_ok=True)

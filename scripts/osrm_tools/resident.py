@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tools import Call, run
@@ -33,34 +33,31 @@ class _Callers:
 
 
 def _answer(door: socket.socket, callers: _Callers) -> None:
-    """Run the tool that a caller asks for, and send its output and its status."""
+    """Run the tool that a caller asks for, and send its output and its status; see `client`."""
     writing = threading.Lock()
 
-    def send(**said: object) -> None:
-        with writing:
-            try:
-                door.sendall(json.dumps(said).encode() + b"\n")
-            except OSError:
-                pass  # the caller has gone away
+    def send(kind: bytes, said: str) -> None:
+        content = said.encode()
+        with writing, suppress(OSError):  # the caller may have gone away
+            door.sendall(kind + len(content).to_bytes(4, "big") + content)
 
-    with door, door.makefile("rb") as lines:
+    with door, door.makefile("rb") as stream:
         try:
-            asked = json.loads(lines.readline() or b"{}")
-            if not asked:
+            length = int.from_bytes(stream.read(4), "big")
+            fields = stream.read(length).decode(errors="surrogateescape").split("\0")
+            if len(fields) < 3:
                 return
-            call = Call(
-                asked["arguments"],
-                Path(asked["folder"]),
-                asked["environment"],
-                lambda stream, text: send(stream=stream, text=text),
-            )
+            tool, folder, count = fields[0], Path(fields[1]), int(fields[2])
+            environment = dict(pair.split("=", 1) for pair in fields[3 : 3 + count])
+            kinds = {"stdout": b"O", "stderr": b"E"}
+            call = Call(fields[3 + count :], folder, environment, lambda where, text: send(kinds[where], text))
 
             def watch() -> None:
-                lines.readline()  # ends when the caller closes its side, which is how it asks the tool to end
+                stream.read(1)  # ends when the caller closes its side, which is how it asks the tool to end
                 call.ended.set()
 
             threading.Thread(target=watch, daemon=True).start()
-            send(status=run(asked["tool"], call))
+            send(b"S", str(run(tool, call)))
         finally:
             callers.add(-1)
 

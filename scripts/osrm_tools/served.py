@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+
+from vkssp import Graph, Router
 from vkssp.server.app import application
 from vkssp.server.dataset import Dataset, Datasets
 from vkssp.server.limits import Limits
-
-from vkssp import Graph, Router
 
 #: Seconds in which a server has to be ready, and those in which it has to end.
 _START_S, _STOP_S = 30.0, 5.0

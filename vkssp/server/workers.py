@@ -40,9 +40,8 @@ class Workers:
         if self.busy >= self._most:
             raise RequestError("TooBusy", "Too many requests are waiting; come back later.", 503)
         self.busy += 1
-        running = self._pool.submit(work)
+        loop, running = asyncio.get_running_loop(), self._pool.submit(work)
         running.add_done_callback(lambda _: loop.call_soon_threadsafe(self._ended))
-        loop = asyncio.get_running_loop()
         try:
             return await asyncio.wait_for(asyncio.wrap_future(running), self._seconds)
         except TimeoutError:
