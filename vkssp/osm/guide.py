@@ -180,10 +180,7 @@ def _open_lanes(turns: str, vehicles: str, left: int, right: int) -> str:
 
 
 def guide_arrays(
-    guides: Sequence[Guide],
-    which: npt.NDArray[Any],
-    direction: npt.NDArray[np.int64],
-    names: tuple[str, ...],
+    guides: Sequence[Guide], which: npt.NDArray[Any], direction: npt.NDArray[np.int64], names: tuple[str, ...]
 ) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
     """Return arrays of `vkssp.graph.streets.Streets` about guidance, and the names with those that they need.
 
