@@ -77,14 +77,23 @@ def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path: Path) -> None:
         "roundabout": np.array([True, False, False]),
         "link": np.array([False, False, True]),
         "snappable": np.array([True, True, False]),
+        "road_class": np.array([0, 5, 255], np.uint8),
+        "num_lanes": np.array([0, 2, 3], np.uint8),
+        **{name: np.array([1, 0, 1], np.uint32) for name in ("lanes", "destinations", "exits", "pronunciation")},
+        "mode": np.array([0, 3, 1], np.uint8),
+        "classes": np.array([0, 3, 1], np.uint32),
+        "left_hand": np.array([False, True, False]),
         "junction": np.array([0, 1, 1], np.uint32),
         "memory": np.array([0, 2, 3], np.uint32),
         "layer": np.array([0, 1, 2], np.uint8),
+        "seconds": np.array([0.5, 1.5, 2.5], np.float32),
+        "turn_seconds": np.array([0.0, 1.0, 2.0], np.float32),
         "node": np.array([5_000_000_000, 0, 7]),
     }
     assert set(more) == set(Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE)
     ids = np.arange(len(graph.streets.points)) + 2**40
-    streets = replace(graph.streets, **more, point_node=ids)  # type: ignore[arg-type]
+    texts = {"weight_name": "routability", "class_names": ("toll", "ferry")}
+    streets = replace(graph.streets, seconds_per_weight=0.0, **more, **texts, point_node=ids)  # type: ignore[arg-type]
     rows = graph.first_out, graph.head, graph.weight
     Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=streets).save(tmp_path / "g")
     loaded = Graph.load(tmp_path / "g").streets

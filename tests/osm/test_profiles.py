@@ -348,7 +348,7 @@ def test_the_document_has_every_key_and_its_example_is_a_profile(tmp_path: Path)
     text = DOCUMENT.read_text(encoding="utf-8")
     named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`[^`\n]+`", text))))
     assert all_keys(PROFILES["bike"]) - {"name"} <= named
-    example, _ = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    example, *_ = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     beside = LEAST.replace("[speeds.highway]\nresidential = 6\n", "")
     profile = read_profile(written(tmp_path, beside + example))
     assert (profile.speeds["highway"]["residential"], profile.size.height) == (15, 2.6)

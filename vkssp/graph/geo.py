@@ -14,6 +14,11 @@ from vkssp.cores import run_all
 #: The Earth's mean radius in metres (IUGG).
 EARTH_RADIUS = 6371008.8
 METRES_PER_DEGREE = float(np.pi / 180 * EARTH_RADIUS)
+#: Metres per degree of the equator, and the square of the eccentricity, of the ellipsoid WGS84.
+_EQUATOR_M_PER_DEGREE = float(np.pi / 180 * 6378137.0)
+_ECCENTRICITY_SQUARED = (2.0 - 1 / 298.257223563) / 298.257223563
+#: Difference in degrees up to which the ellipsoid is flat.
+_FLAT_DEGREES = 0.1
 #: A line with a point beyond this latitude, north or south, is straight on the plane of that pole. Other lines are
 #: straight in degrees.
 POLAR_LATITUDE = 85.0
@@ -30,6 +35,45 @@ def haversine(lat0: npt.ArrayLike, lon0: npt.ArrayLike, lat1: npt.ArrayLike, lon
     half = np.sin((phi1 - phi0) / 2) ** 2
     half = half + np.cos(phi0) * np.cos(phi1) * np.sin(np.radians(np.subtract(lon1, lon0)) / 2) ** 2
     return 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
+
+
+def ground_metres(
+    lat0: npt.NDArray[np.float64],
+    lon0: npt.NDArray[np.float64],
+    lat1: npt.NDArray[np.float64],
+    lon1: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return distances in metres on the ellipsoid WGS84 between points given in degrees, arrays of the same shape (k,).
+
+    Up to some kilometres the ellipsoid is flat, with its own metres per degree at the middle latitude. Longer distances
+    are those on the sphere, scaled by the ratio of the two flat ones. Distances on the sphere are wrong by up to 0.5%.
+    """
+    north, east = lat1 - lat0, lon1 - lon0
+    middle = (lat0 + lat1) * 0.5
+    metres = _flat_metres(north, east, middle)
+    far = np.flatnonzero(np.maximum(np.abs(north), np.abs(east)) > _FLAT_DEGREES)
+    if len(far):
+        north, east, middle = north[far], (east[far] + 180.0) % 360.0 - 180.0, middle[far]
+        sphere = haversine(lat0[far], lon0[far], lat1[far], lon1[far])
+        flat_sphere = METRES_PER_DEGREE * np.hypot(east * np.cos(np.radians(middle)), north)
+        # Points at a pole, or on both sides of one, are near each other however many degrees lie between them.
+        ratio = _flat_metres(north, east, middle) / np.maximum(flat_sphere, 1.0)
+        metres[far] = sphere * np.where(flat_sphere > 1.0, ratio, 1.0)
+    return metres
+
+
+def _flat_metres(
+    north: npt.NDArray[np.float64], east: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the metres of differences in degrees at middle latitudes, where the ellipsoid is flat."""
+    cosine = np.cos(np.radians(middle))
+    # The radii of curvature across the meridian and along it.
+    squared = 1.0 / (1.0 - _ECCENTRICITY_SQUARED * (1.0 - cosine * cosine))
+    across = _EQUATOR_M_PER_DEGREE * np.sqrt(squared)
+    found: npt.NDArray[np.float64] = np.hypot(
+        east * (across * cosine), north * (across * squared * (1.0 - _ECCENTRICITY_SQUARED))
+    )
+    return found
 
 
 def metres_between(lat0: float, lon0: float, lat1: float, lon1: float) -> float:

@@ -32,6 +32,30 @@ def duration(graph: Graph, weight: int) -> float | None:
     return weight * streets.seconds_per_weight if streets is not None and streets.seconds_per_weight > 0 else None
 
 
+def in_seconds(graph: Graph) -> Graph:
+    """Return a graph with durations for weights, in tenths of a second: the graph itself if it knows no others.
+
+    The arcs are the same. The durations are `Streets.seconds`, which are not what the graph's own weights minimize.
+    """
+    streets = graph.streets
+    if streets is None or streets.seconds is None:
+        return graph
+    unit = 0.1
+    of_turns = np.zeros(graph.num_arcs, np.float32) if streets.turn_seconds is None else streets.turn_seconds
+    turn = np.rint(of_turns / unit)
+    weight = own((np.rint((streets.seconds - of_turns) / unit) + turn).astype(np.uint32))
+    streets = replace(
+        streets,
+        seconds_per_weight=unit,
+        turn=None if streets.turn is None else own(turn.astype(np.uint32)),
+        seconds=None,
+        turn_seconds=None,
+        weight_name="duration",
+    )
+    timed = Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
+    return replace(timed, names=graph.names)
+
+
 @dataclass(frozen=True)
 class Unit:
     """Unit of weights.
@@ -188,7 +212,7 @@ def measured_by(graph: Graph, metric: str) -> Graph:
         return graph
     streets = graph.streets
     if streets is not None:
-        streets = replace(streets, seconds_per_weight=0.0, turn=None)
+        streets = replace(streets, seconds_per_weight=0.0, turn=None, weight_name="distance")
     weight = own(np.rint(arc_lengths(graph) / METRES_PER_WEIGHT).astype(np.uint32))
     metres = Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
     return replace(metres, names=graph.names)

@@ -68,6 +68,7 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
         arrays["streets_names"] = np.frombuffer(text, np.uint8)
         header["seconds_per_weight"] = streets.seconds_per_weight
+        header |= {"weight_name": streets.weight_name, "class_names": streets.class_names}
     if graph.hierarchy is not None:
         arrays.update({f"{_HIERARCHY}{name}": getattr(graph.hierarchy, name) for name in Hierarchy.ARRAYS})
     if graph.names is not None:
@@ -211,4 +212,10 @@ def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
     names = text.decode("utf-8", "surrogateescape").split("\0")[:-1]
     values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
     values.update({name: arrays.get(f"streets_{name}") for name in _OPTIONAL})
-    return Streets(**values, names=tuple(names), seconds_per_weight=float(header["seconds_per_weight"]))
+    return Streets(
+        **values,
+        names=tuple(names),
+        seconds_per_weight=float(header["seconds_per_weight"]),
+        weight_name=header.get("weight_name", ""),
+        class_names=tuple(header.get("class_names", ())),
+    )

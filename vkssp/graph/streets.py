@@ -22,6 +22,21 @@ LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
 MOST_METRES = 4e8
 #: Bounds of the seconds per unit of weight; within them no duration leaves the range of single precision.
 _LEAST_SECONDS, _MOST_SECONDS = 1e-18, 1e9
+#: Names of the modes of travel, as OSRM has them; `Streets.mode` holds indices into them.
+MODES = (
+    "driving",
+    "cycling",
+    "walking",
+    "ferry",
+    "train",
+    "pushing bike",
+    "movable bridge",
+    "steps up",
+    "steps down",
+    "river up",
+    "river down",
+    "route",
+)
 #: Number of the parts of a trip that a node may serve; see `Streets.layer`.
 _NUM_LAYERS = 3
 
@@ -88,6 +103,20 @@ class Streets:
     snappable : numpy.ndarray or None
         Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None if
         places may be snapped to all arcs that are not `carried`.
+    seconds, turn_seconds : numpy.ndarray or None
+        Seconds that each arc takes with the turn into it, and those of the turn, shape (num_arcs,) each, float32; None
+        if weights are durations, or if no durations are known.
+    mode : numpy.ndarray or None
+        Mode of travel of each arc, an index into `MODES`, shape (num_arcs,), uint8; None if unknown.
+    classes : numpy.ndarray or None
+        Classes of each arc as a bit mask: the lowest bit is for the first of `class_names`. Shape (num_arcs,), uint32;
+        None if unknown.
+    left_hand : numpy.ndarray or None
+        Whether traffic keeps left on each arc, shape (num_arcs,), bool; None if unknown.
+    weight_name : str
+        What weights are: "duration", "distance", or another name, such as "routability"; empty if unknown.
+    class_names : tuple of str
+        Names of classes of streets, such as "toll", 32 at most.
     node : numpy.ndarray or None
         OSM node id of each node, shape (num_nodes,), int64; several nodes have the same one in a graph with turns and
         at barriers. None if unknown, as in a graph saved by a version without this array.
@@ -121,6 +150,13 @@ class Streets:
     destinations: npt.NDArray[np.uint32] | None = None
     exits: npt.NDArray[np.uint32] | None = None
     pronunciation: npt.NDArray[np.uint32] | None = None
+    seconds: npt.NDArray[np.float32] | None = None
+    turn_seconds: npt.NDArray[np.float32] | None = None
+    mode: npt.NDArray[np.uint8] | None = None
+    classes: npt.NDArray[np.uint32] | None = None
+    left_hand: npt.NDArray[np.bool_] | None = None
+    weight_name: str = ""
+    class_names: tuple[str, ...] = ()
     node: npt.NDArray[np.int64] | None = None
     point_node: npt.NDArray[np.int64] | None = None
 
@@ -129,7 +165,10 @@ class Streets:
     #: Optional arrays with one entry per arc, and with one entry per node.
     #: Those that are indices into `names`.
     TEXTS_OR_NONE = ("ref", "lanes", "destinations", "exits", "pronunciation")
-    PER_ARC_OR_NONE = ("turn", "roundabout", "link", "snappable", "road_class", "num_lanes", *TEXTS_OR_NONE)
+    PER_ARC_OR_NONE = (
+        *("turn", "roundabout", "link", "snappable", "road_class", "num_lanes", *TEXTS_OR_NONE),
+        *("seconds", "turn_seconds", "mode", "classes", "left_hand"),
+    )
     PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
     #: Arrays that belong to the map as a whole, and those of them that a map may lack.
     SHARED = ("polyline_first", "points")
@@ -158,6 +197,11 @@ class Streets:
         "destinations": np.uint32,
         "exits": np.uint32,
         "pronunciation": np.uint32,
+        "seconds": np.float32,
+        "turn_seconds": np.float32,
+        "mode": np.uint8,
+        "classes": np.uint32,
+        "left_hand": np.bool_,
         "node": np.int64,
         "point_node": np.int64,
     }
@@ -169,8 +213,9 @@ class Streets:
             if isinstance(array, np.ndarray):
                 array = np.asarray(unmasked(array, f"streets.{name}", GraphError))
                 object.__setattr__(self, name, fixed(array))
-        if isinstance(self.names, list):
-            object.__setattr__(self, "names", tuple(self.names))
+        for name in ("names", "class_names"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the constructor of a copy, which repeats all checks."""
@@ -234,6 +279,7 @@ class Streets:
             raise GraphError(
                 f"streets.seconds_per_weight is {given}; give {_LEAST_SECONDS:g} to {_MOST_SECONDS:g}, or 0 for none"
             )
+        self._check_travel()
         wrong = ~((self.length >= 0) & (self.length <= MOST_METRES))  # NaN is neither
         if wrong.any():
             at = int(np.argmax(wrong))
@@ -241,6 +287,26 @@ class Streets:
         if self.layer is not None and num_nodes and int(self.layer.max()) >= _NUM_LAYERS:
             at = int(np.argmax(self.layer))
             raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
+
+    def _check_travel(self) -> None:
+        """Raise `GraphError` unless durations, modes and classes fit each other."""
+        if not isinstance(self.weight_name, str):
+            raise GraphError(f"streets.weight_name is {shown(self.weight_name)}; give a text")
+        names = self.class_names
+        if not isinstance(names, tuple) or len(names) > 32 or not all(isinstance(name, str) for name in names):
+            raise GraphError(f"streets.class_names is {shown(names)}; give a tuple of at most 32 texts")
+        if self.mode is not None and self.mode.max(initial=0) >= len(MODES):
+            raise GraphError(
+                f"streets.mode holds {int(self.mode.max())}; give indices into MODES, 0 to {len(MODES) - 1}"
+            )
+        if self.classes is not None and int(self.classes.max(initial=0)) >> len(names):
+            raise GraphError("streets.classes holds a class outside streets.class_names")
+        for name in ("seconds", "turn_seconds"):
+            array = getattr(self, name)
+            if array is not None and not ((array >= 0) & np.isfinite(array)).all():
+                raise GraphError(f"streets.{name} holds a number that is no duration; give finite seconds from 0")
+        if self.seconds is not None and self.seconds_per_weight:
+            raise GraphError("streets.seconds are given though weights are durations; leave one of the two out")
 
     def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
         """Return the attributes of the given arcs and nodes, in their order; the geometry is shared, not copied.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ def assemble(
     *,
     order: str,
     seconds_per_weight: float,
+    weights: Floats | None = None,
 ) -> Graph:
     """Return the graph of pieces of streets, in which all paths obey what the roads say about access and turns.
 
@@ -50,7 +52,9 @@ def assemble(
     order : str
         ``"z"`` numbers the nodes along the Z-order curve; ``"natural"`` leaves them in their order.
     seconds_per_weight : float
-        Seconds for one unit of weight.
+        Seconds for one unit of weight, if weights are durations.
+    weights : numpy.ndarray, optional
+        Weight of each segment along its way and against it, shape (num_segments, 2), if weights are no durations.
 
     Raises
     ------
@@ -65,11 +69,15 @@ def assemble(
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
     further: dict[str, npt.NDArray[Any] | None] = {"point_node": segments.point_node}
     turn = None
+    unit, amounts = (seconds_per_weight, seconds) if weights is None else (10.0**-profile.weight.precision, weights)
+    turn_seconds: Floats | None = None
     if roads.turns is not None:
         turning = with_turns(roads, segments, arcs, layered, profile, report)
         tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
-        if turning.seconds is not None:
-            turn = np.rint(turning.seconds / seconds_per_weight).astype(np.uint32)
+        turn_seconds = turning.seconds
+        if turn_seconds is not None:
+            costs = turn_seconds if weights is None or turning.weights is None else turning.weights
+            turn = np.rint(costs / unit).astype(np.uint32)
         further |= {
             "junction": node.astype(np.uint32),
             "memory": turning.memory.astype(np.uint32),
@@ -77,7 +85,7 @@ def assemble(
             "turn": turn,
         }
     segment, direction = arcs.segment[arc], arcs.direction[arc]
-    weight = np.maximum(np.rint(seconds[segment, direction] / seconds_per_weight), 1.0)
+    weight = np.maximum(np.rint(amounts[segment, direction] / unit), 1.0)
     if turn is not None:
         weight += turn
     if weight.max(initial=0.0) >= UNREACHABLE:
@@ -89,7 +97,22 @@ def assemble(
         )
     further["node"] = segments.node[node]
     pieces = Arcs(segment, direction, tail, head)
-    graph = graph_of(roads, segments, pieces, node, weight.astype(np.uint32), seconds_per_weight, further)
+    if weights is not None:
+        taken = seconds[segment, direction]
+        further["seconds"] = (taken if turn_seconds is None else taken + turn_seconds).astype(np.float32)
+        further["turn_seconds"] = None if turn_seconds is None else turn_seconds.astype(np.float32)
+    graph = graph_of(
+        roads,
+        segments,
+        pieces,
+        node,
+        weight.astype(np.uint32),
+        0.0 if weights is not None else seconds_per_weight,
+        further,
+        weight_name=profile.weight.name,
+    )
+    if weights is not None:
+        graph = replace(graph, scale=unit)
     if order == "z":
         assert graph.lat is not None and graph.lon is not None
         graph, _ = graph.renumbered(z_order(graph.lat, graph.lon))
@@ -121,6 +144,7 @@ def graph_of(
     seconds_per_weight: float,
     further: Mapping[str, npt.NDArray[Any] | None],
     *,
+    weight_name: str = "",
     scale: float | Literal["auto"] | None = None,
     names: npt.NDArray[Any] | None = None,
 ) -> Graph:
@@ -140,6 +164,8 @@ def graph_of(
         Seconds for one unit of weight, 0 if weights are not durations.
     further : mapping of str to numpy.ndarray
         Arrays of `Streets` about turns and ids, by their names.
+    weight_name : str
+        Name of what weights are; see `Streets`.
     scale : float, "auto" or None
         Unit for real weights; see `vkssp.Graph.from_csr`.
     names : numpy.ndarray, optional
@@ -161,12 +187,25 @@ def graph_of(
         "snappable": None if roads.snappable.all() else roads.snappable[way],
         **further,
     }
+    travel = roads.travel
+    if travel is not None:
+        arrays["mode"] = travel[way, arcs.direction].astype(np.uint8)
+        if roads.class_names:
+            arrays["classes"] = travel[way, 2 + arcs.direction].astype(np.uint32)
+        if travel[:, 4].any():
+            arrays["left_hand"] = travel[way, 4].astype(np.bool_)
     texts = roads.names
     if roads.guide is not None:
         told, texts = guide_arrays(roads.guides, roads.guide[way], arcs.direction, texts)
         arrays |= told
     kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
-    streets = Streets(**kept, names=texts, seconds_per_weight=seconds_per_weight)
+    streets = Streets(
+        **kept,
+        names=texts,
+        seconds_per_weight=seconds_per_weight,
+        weight_name=weight_name,
+        class_names=roads.class_names,
+    )
     first_out, by_tail = rows_of(arcs.tail.astype(np.uint32), len(node))
     return Graph.from_csr(
         own(first_out),

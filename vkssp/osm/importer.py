@@ -17,7 +17,7 @@ from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
-from vkssp.osm.segments import Floats, Segments, cut_ways
+from vkssp.osm.segments import Floats, Segments, cut_ways, steps_between
 
 #: Seconds per unit of weight; the second value holds if streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
@@ -89,7 +89,7 @@ def import_extract(
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
     require(_REFERENCE_BYTES * len(roads.node), f"{path}: streets with {len(roads.node)} points")
-    segments = cut_ways(roads, report, simplify=simplify)
+    segments = cut_ways(roads, report, simplify=simplify, ellipsoid=vehicle.ellipsoid)
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
     roads = roads.without_nodes()
@@ -97,7 +97,12 @@ def import_extract(
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
     try:
         seconds = travel_seconds(roads, segments)
-        graph = assemble(roads, segments, seconds, vehicle, report, order=order, seconds_per_weight=unit)
+        if vehicle.round_pieces:
+            seconds = rounded_by_piece(seconds, segments, SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid)
+        weights = None if vehicle.weight.name == "duration" else travel_weights(roads, segments, seconds, vehicle)
+        graph = assemble(
+            roads, segments, seconds, vehicle, report, order=order, seconds_per_weight=unit, weights=weights
+        )
     except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
     done = perf_counter()
@@ -137,3 +142,62 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
     whole = roads.duration[way] * share
     seconds = np.where(np.isnan(whole)[:, None], seconds, whole[:, None]) + segments.wait[:, None]
     return np.where(speed > 0, seconds, np.inf)
+
+
+def travel_weights(roads: RawRoads, segments: Segments, seconds: Floats, profile: Profile) -> Floats:
+    """Return the weight of each segment, along its way and against it; infinity if not allowed.
+
+    Weights are metres, or seconds at speeds that factors change, by the name of the profile's weights.
+
+    Parameters
+    ----------
+    roads, segments
+        The ways and their pieces.
+    seconds : numpy.ndarray
+        Travel times by `travel_seconds`.
+    profile : Profile
+        The vehicle.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (num_segments, 2), float64.
+    """
+    if profile.weight.name == "distance":
+        found: Floats = np.where(np.isfinite(seconds), segments.length[:, None], np.inf)
+    else:
+        assert roads.factor is not None
+        wait = segments.wait[:, None]
+        found = (seconds - wait) / roads.factor[segments.way] + wait
+    if profile.round_pieces:
+        found = rounded_by_piece(found, segments, 10.0**-profile.weight.precision, ellipsoid=profile.ellipsoid)
+    return found
+
+
+def rounded_by_piece(values: Floats, segments: Segments, unit: float, *, ellipsoid: bool) -> Floats:
+    """Return values of segments, each the sum of its shares between two points, which are whole units, at least one.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Values of each segment along its way and against it, which its points share by length, shape (num_segments, 2).
+    segments : Segments
+        The segments.
+    unit : float
+        The unit.
+    ellipsoid : bool
+        As for `cut_ways`.
+    """
+    lat, lon = segments.points.T
+    first = segments.polyline_first.astype(np.int64)
+    steps = steps_between(np.ascontiguousarray(lat), np.ascontiguousarray(lon), ellipsoid=ellipsoid)
+    inside = np.ones(len(steps), np.bool_)
+    inside[first[1:-1] - 1] = False  # from one segment to the next
+    segment = np.repeat(np.arange(len(first) - 1), np.diff(first) - 1)
+    share = steps[inside] / np.maximum(segments.length[segment], 1e-9)
+    result = np.empty_like(values)
+    for side in (0, 1):
+        pieces = np.maximum(np.rint(share * (values[:, side] - segments.wait)[segment] / unit), 1.0)
+        result[:, side] = np.bincount(segment, weights=pieces, minlength=len(values)) * unit + segments.wait
+    # The links of gates have no length.
+    return np.where((segments.length[:, None] > 0) & np.isfinite(values), result, values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import nan
 from typing import NamedTuple
 
+from vkssp.graph.streets import MODES
 from vkssp.osm.extract import BrokenTags
 from vkssp.osm.guide import GUIDE_KEYS, Guide, guide_of
 from vkssp.osm.nodes import node_attributes, node_keys
@@ -30,7 +31,8 @@ class WantedKeys(NamedTuple):
 
 def wanted_keys(profile: Profile, turns: str) -> WantedKeys:
     """Return the keys of objects that matter to a vehicle, with turns as for `vkssp.osm.reader.read_roads`."""
-    ways = {"highway", "route", *profile.speeds, *(profile.pushing.speeds if profile.pushing else ())}
+    trains = ("railway",) if profile.train_speeds else ()
+    ways = {"highway", "route", *trains, *profile.speeds, *(profile.pushing.speeds if profile.pushing else ())}
     nodes = ("barrier", *profile.access.keys, *(("highway",) if turns == "costs" else ()))
     rules = profile.turns
     relations = () if turns == "none" else (*restriction_keys(rules), *conditional_keys(rules))
@@ -48,6 +50,10 @@ class WayMeaning(NamedTuple):
         Keys of tags whose values were not understood.
     speed : tuple of float
         Speed in km/h along the way and against it.
+    factor : tuple of float
+        Factor of the speed for weights, along the way and against it.
+    travel : tuple of int
+        A row of `vkssp.osm.roads.RawRoads.travel`.
     duration : float
         Seconds that the way takes from end to end, NaN if unknown.
     flags : tuple of bool
@@ -59,6 +65,8 @@ class WayMeaning(NamedTuple):
     skipped: str
     nonsense: tuple[str, ...]
     speed: tuple[float, float]
+    factor: tuple[float, float]
+    travel: tuple[int, int, int, int, bool]
     duration: float
     flags: tuple[bool, bool, bool, bool, bool, bool]
     guide: Guide
@@ -87,11 +95,14 @@ class Meanings:
     ----------
     way_keys, node_keys : frozenset of str
         Keys of the tags that matter.
+    class_names : tuple of str
+        Names of the classes of ways.
     """
 
     def __init__(self, profile: Profile, turns: TurnCollector | None) -> None:
         self._profile, self._turns = profile, turns
         self.way_keys, self.node_keys = way_keys(profile) | GUIDE_KEYS, node_keys(profile) | OBSTACLE_KEYS
+        self.class_names = tuple(profile.classes)
         self._ways: dict[Combination, WayMeaning] = {}
         self._nodes: dict[Combination, NodeMeaning] = {}
 
@@ -127,6 +138,8 @@ class Meanings:
             skipped=found.skipped,
             nonsense=found.nonsense,
             speed=(found.forward, found.backward),
+            factor=found.factor,
+            travel=(MODES.index(found.modes[0]), MODES.index(found.modes[1]), *found.classes, found.left_hand),
             duration=nan if found.duration is None else found.duration,
             flags=(*restricted, found.carried, found.snappable, roundabout, link),
             guide=guide_of(tags, (found.forward > 0, found.backward > 0)),

@@ -10,16 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from vkssp.checks import path_of, shown
 from vkssp.errors import QueryError
+from vkssp.graph.streets import MODES
 from vkssp.osm.profile_file import Range, SourceFile, read_table
+from vkssp.osm.values import parse_length
 
+#: Folder of the built-in profiles, and their names.
+FOLDER, BUILT_IN = Path(__file__).with_name("profiles"), ("car", "bike", "foot")
 #: What a graph may hold about turns.
 TURNS = ("none", "restrictions", "costs")
 #: Meanings that a profile can give to access values that are in none of its lists.
 OTHERS = ("absent", "neutral", "open")
+#: Most classes of ways.
+MOST_CLASSES = 32
 #: Stands for every class of ways in `AccessRules.enough_for`.
 ANY_CLASS = "*"
 
@@ -33,6 +39,7 @@ Metres = Annotated[float, Range(0, 100)]
 Kilograms = Annotated[float, Range(0, 1_000_000)]
 ByTag = Mapping[str, Mapping[str, Speed]]
 Values = Mapping[str, frozenset[str]]
+Factors = Mapping[str, Mapping[str, Factor]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +145,68 @@ class PushingRules:
     asked: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
     speeds: ByTag = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CyclewayRules:
+    """Lanes and tracks for cyclists beside a road, by the tags ``cycleway``, ``cycleway:left`` and ``cycleway:right``.
+
+    Attributes
+    ----------
+    along : frozenset of str
+        Values for what leads in the direction of the traffic on its side.
+    opposite : frozenset of str
+        Values for what leads against it.
+    speed : float
+        Speed in km/h in the directions in which there is one; such a direction is open even if the road is one-way.
+    """
+
+    along: frozenset[str] = frozenset()
+    opposite: frozenset[str] = frozenset()
+    speed: Cap = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class WeightRules:
+    """Weights, which routes minimize.
+
+    Attributes
+    ----------
+    name : str
+        ``"duration"``; ``"distance"`` for metres, in which turns weigh nothing; or any other name for durations at a
+        speed that factors change, such as ``"routability"``. Factors change no durations.
+    precision : float
+        Number of decimals of weights, if they are no durations.
+    factors : mapping of str to (mapping of str to float)
+        By key and value, a factor of the speed. Of all factors that apply to a direction, the smallest counts.
+    two_way, one_way : mapping of str to (mapping of str to float)
+        Factors on ways that are open in both directions, and in one direction.
+    forward, backward : mapping of str to (mapping of str to float)
+        Factors in one direction.
+    widths : mapping of str to float
+        Factors on ways that are open in both directions and narrower than so many metres; the first counts that
+        applies.
+    unsafe, unsafe_one_way : mapping of str to float
+        Factors by the value of ``highway`` in directions without a lane or track for cyclists (`CyclewayRules`);
+        `unsafe_one_way` on ways that are open in one direction comes first.
+    turns_count : bool
+        Whether turns weigh as much as they take seconds.
+    dismount : float
+        Weight of a turn from a way that is ridden to another one.
+    """
+
+    name: str = "duration"
+    precision: Annotated[float, Range(0, 5)] = 1.0
+    factors: Factors = field(default_factory=dict)
+    two_way: Factors = field(default_factory=dict)
+    one_way: Factors = field(default_factory=dict)
+    forward: Factors = field(default_factory=dict)
+    backward: Factors = field(default_factory=dict)
+    widths: Mapping[str, Factor] = field(default_factory=dict)
+    unsafe: Mapping[str, Factor] = field(default_factory=dict)
+    unsafe_one_way: Mapping[str, Factor] = field(default_factory=dict)
+    turns_count: bool = True
+    dismount: Seconds = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +326,24 @@ class Profile:
         By key and value, a factor of the speed. Values of ``service`` count on ``highway=service`` only.
     turns : TurnRules
         Rules for imports with turns.
+    mode : str
+        Mode of travel where the vehicle is neither carried nor pushed: one of `vkssp.graph.streets.MODES`.
+    train_speeds : mapping of str to float
+        Speed by the values of ``railway`` on which the traveller is taken along by train, if an access tag opens them.
+    classes : mapping of str to (mapping of str to frozenset of str)
+        Classes of ways, by name: keys and values of which one suffices, `ANY_CLASS` for any value but "no". The class
+        "restricted" holds ways that serve only the ends of a trip.
+    cycleways : CyclewayRules
+        Lanes and tracks for cyclists beside a road.
+    weight : WeightRules
+        What routes minimize.
+    ellipsoid : bool
+        Whether lengths are those on the ellipsoid WGS84, which differ by up to 0.5% from those on a sphere.
+    round_pieces : bool
+        Whether the time, and the weight, of a street between two nodes of OpenStreetMap are rounded to units, as OSRM
+        does; otherwise those of a street between two junctions.
+    left_hand : bool
+        Whether traffic keeps left, unless a tag ``driving_side`` says otherwise.
     """
 
     name: str
@@ -279,6 +366,14 @@ class Profile:
     factors: Mapping[str, Mapping[str, Factor]] = field(default_factory=dict)
     barriers: BarrierRules = field(default_factory=lambda: BarrierRules(blocked=frozenset()))
     turns: TurnRules = field(default_factory=TurnRules)
+    mode: str = MODES[0]
+    train_speeds: Mapping[str, Speed] = field(default_factory=dict)
+    classes: Mapping[str, Values] = field(default_factory=dict)
+    cycleways: CyclewayRules = field(default_factory=CyclewayRules)
+    weight: WeightRules = field(default_factory=WeightRules)
+    ellipsoid: bool = False
+    round_pieces: bool = False
+    left_hand: bool = False
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -295,9 +390,48 @@ def read_profile(path: str | Path) -> Profile:
         If the file is missing, not TOML, or not a profile; the message names the line and the key.
     """
     source = SourceFile(Path(path))
-    profile = read_table(Profile, source.parse(), source, name=Path(path).stem)
+    profile = read_table(Profile, _extended(source, ()), source, name=Path(path).stem)
     _check(profile, source)
     return profile
+
+
+def _extended(source: SourceFile, below: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the tables of a file, merged into those of the profile that it extends, if it extends one.
+
+    `below` are the files that extend this one.
+    """
+    values = source.parse()
+    base, without = values.pop("extends", None), values.pop("without", [])
+    if base is None:
+        if without:
+            raise source.error(("without",), "has no effect; name a profile in extends")
+        return values
+    if not isinstance(base, str):
+        raise source.error(("extends",), 'is no text; give the name of a built-in profile, or of a file, as in "car"')
+    if not isinstance(without, list) or not all(isinstance(key, str) for key in without):
+        raise source.error(("without",), 'is no list of texts; give dotted keys, as in ["caps.surface"]')
+    path = FOLDER / f"{base}.toml" if base in BUILT_IN else source.path.parent / base
+    if path.resolve() in below:
+        raise source.error(("extends",), f"leads back to {path}; a profile cannot extend itself")
+    merged = _extended(SourceFile(path), (*below, source.path.resolve()))
+    for key in without:
+        *tables, last = key.split(".")
+        at: Any = merged
+        for table in tables:
+            at = at.get(table) if isinstance(at, dict) else None
+        if not isinstance(at, dict) or last not in at:
+            raise source.error(("without",), f"holds {key!r}, which {base!r} does not have; leave it out")
+        del at[last]
+    return _merged(merged, values)
+
+
+def _merged(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables in which keys of `over` replace those of `base`; tables of both are merged, `over` first."""
+    both = {
+        key: _merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
+        for key, value in over.items()
+    }
+    return both | {key: value for key, value in base.items() if key not in both}
 
 
 def _check(profile: Profile, source: SourceFile) -> None:
@@ -340,16 +474,20 @@ def _check(profile: Profile, source: SourceFile) -> None:
         raise source.error(("barriers",), f"needs one of two lists; {cure}")
     if profile.turns.default not in TURNS:
         raise source.error(("turns", "default"), f"is {profile.turns.default!r}; give one of {', '.join(TURNS)}")
+    if profile.mode not in MODES:
+        raise source.error(("mode",), f"is {profile.mode!r}; give one of {', '.join(MODES)}")
+    if len(profile.classes) > MOST_CLASSES:
+        raise source.error(("classes",), f"has {len(profile.classes)} classes; give at most {MOST_CLASSES}")
+    for width in profile.weight.widths:
+        if parse_length(width) is None:
+            raise source.error(("weight", "widths", width), 'is no width; give metres in quotes, such as "5.5"')
     for value in sorted(barriers.seconds):
         if value in (barriers.open or barriers.blocked or ()):
             raise source.error(("barriers", "seconds", value), "is in the list of barriers, too; leave one out")
 
 
-#: Folder of the built-in profiles, as templates to copy.
-FOLDER = Path(__file__).with_name("profiles")
-
 #: Built-in profiles by name.
-PROFILES: Mapping[str, Profile] = {name: read_profile(FOLDER / f"{name}.toml") for name in ("car", "bike", "foot")}
+PROFILES: Mapping[str, Profile] = {name: read_profile(FOLDER / f"{name}.toml") for name in BUILT_IN}
 
 CAR, BIKE, FOOT = PROFILES["car"], PROFILES["bike"], PROFILES["foot"]
 

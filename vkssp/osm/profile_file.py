@@ -61,6 +61,11 @@ class SourceFile:
     path : Path
         The file.
 
+    Attributes
+    ----------
+    path : Path
+        The file.
+
     Raises
     ------
     QueryError
@@ -68,7 +73,7 @@ class SourceFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -105,7 +110,7 @@ class SourceFile:
 
     def _error(self, line: int | None, message: str) -> QueryError:
         where = f", line {line}" if line else ""
-        return QueryError(f"profile {self._path}{where}: {message}")
+        return QueryError(f"profile {self.path}{where}: {message}")
 
     def line_of(self, path: KeyPath) -> int | None:
         """Return the line of a key, or of the innermost table around it that is found; None if there is none.

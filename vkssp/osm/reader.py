@@ -99,7 +99,7 @@ class _Collector:
         self._node, self._lat, self._lon = array("q"), array("i"), array("i")
         self._read, self._used = array("q"), array("b")
         self._first, self._name, self._ref = array("q", [0]), array("I"), array("I")
-        self._speed, self._duration = array("d"), array("d")
+        self._speed, self._factor, self._travel, self._duration = array("d"), array("d"), array("q"), array("d")
         self._flags = array("b")
         self._guide, self._guides = array("q"), dict[Guide, int]()
         self._names: dict[str, int] = {"": 0}
@@ -139,6 +139,8 @@ class _Collector:
         for of_way, name in ((self._name, tags.get("name") or ref), (self._ref, ref)):
             of_way.append(self._names.setdefault(name, len(self._names)))
         self._speed.extend(found.speed)
+        self._factor.extend(found.factor)
+        self._travel.extend(found.travel)
         self._duration.append(found.duration)
         self._flags.extend(found.flags)
         self._guide.append(self._guides.setdefault(found.guide, len(self._guides)))
@@ -167,6 +169,9 @@ class _Collector:
             first=np.asarray(self._first),
             way=read[used],
             speed=np.asarray(self._speed).reshape(-1, 2),
+            factor=np.asarray(self._factor).reshape(-1, 2),
+            travel=np.asarray(self._travel).reshape(-1, 5),
+            class_names=self._meanings.class_names,
             duration=np.asarray(self._duration),
             name=np.asarray(self._name),
             names=tuple(self._names),

@@ -12,7 +12,24 @@ from vkssp.osm.guide import Guide
 from vkssp.osm.turn_tags import RawTurns
 
 #: Arrays of `RawRoads` with an entry per way.
-_PER_WAY = ("way", "speed", "restricted", "duration", "carried", "snappable", "name", "ref", "roundabout", "link")
+_PER_WAY = (
+    "way",
+    "speed",
+    "factor",
+    "travel",
+    "restricted",
+    "duration",
+    "carried",
+    "snappable",
+    "name",
+    "ref",
+    "roundabout",
+    "link",
+)
+
+#: Columns of `RawRoads.travel`: indices into `vkssp.graph.streets.MODES` along the way and against it, classes in both
+#: directions as bit masks, and whether traffic keeps left.
+TRAVEL = ("mode", "mode_back", "classes", "classes_back", "left_hand")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +76,13 @@ class RawRoads:
         OSM ids of the nodes that take time to pass, shape (num_slow,), int64.
     slow_seconds : numpy.ndarray
         Seconds that each node of `slow` takes, shape (num_slow,), float64.
+    factor : numpy.ndarray or None
+        Factor of the speed for weights that are no durations, along each way and against it, shape (num_ways, 2),
+        float64; None if it is 1 everywhere.
+    travel : numpy.ndarray or None
+        Columns of `TRAVEL` for each way, shape (num_ways, 5), int64; None if unknown.
+    class_names : tuple of str
+        Names of the classes.
     turns : RawTurns or None
         What the file says about turns; None if turns were not requested.
     place : numpy.ndarray or None
@@ -84,6 +108,9 @@ class RawRoads:
     blocked: npt.NDArray[np.int64]
     slow: npt.NDArray[np.int64]
     slow_seconds: npt.NDArray[np.float64]
+    factor: npt.NDArray[np.float64] | None = None
+    travel: npt.NDArray[np.int64] | None = None
+    class_names: tuple[str, ...] = ()
     turns: RawTurns | None = None
     guide: npt.NDArray[np.int64] | None = None
     guides: tuple[Guide, ...] = ()

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import numbered
 from vkssp.cores import run_all
-from vkssp.graph.geo import haversine
+from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
@@ -70,7 +70,7 @@ class Segments:
     point_node: Indices | None = None
 
 
-def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) -> Segments:
+def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True, ellipsoid: bool = False) -> Segments:
     """Cut ways into segments.
 
     Parameters
@@ -81,6 +81,8 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
         Receives the counts of ways used, barriers and repeated nodes.
     simplify : bool
         Whether to cut ways at junctions only; otherwise they are cut at all nodes.
+    ellipsoid : bool
+        Whether lengths are those on the ellipsoid WGS84; otherwise they are great-circle distances on a sphere.
     """
     way, at, start, end = _pieces(roads, report)
     node, lat, lon = roads.node[at], roads.lat[at], roads.lon[at]
@@ -108,7 +110,7 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     links = _gate_links(index[both], gate[both], len(position))
 
     # Gaps between pieces count 0, because no segment spans them; so the sums stay small and therefore exact.
-    travelled = _running_sum(np.where(end[:-1], 0.0, _steps(lat, lon)))
+    travelled = _running_sum(np.where(end[:-1], 0.0, steps_between(lat, lon, ellipsoid=ellipsoid)))
     # The polyline of a link consists of two equal points.
     size = np.concatenate([ends - begins + 1, np.full(len(links.end), 2)])
     polyline_first = np.concatenate([[0], np.cumsum(size)])
@@ -212,14 +214,14 @@ def _marked(ordered: Indices, wanted: Indices) -> npt.NDArray[np.bool_]:
     return marks
 
 
-def _steps(lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32]) -> Floats:
-    """Return the metres from each point to the next, computed on all cores."""
+def steps_between(lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], *, ellipsoid: bool) -> Floats:
+    """Return the metres from each point to the next, in 1e-7 degrees, computed on all cores; see `cut_ways`."""
     steps = np.empty(max(0, len(lat) - 1))
 
     def compute(at: int) -> None:
         some = slice(at, at + _STEPS_AT_ONCE + 1)
-        y, x = lat[some] * COORDINATE_SCALE, lon[some] * COORDINATE_SCALE
-        steps[at : at + _STEPS_AT_ONCE] = haversine(y[:-1], x[:-1], y[1:], x[1:])
+        y, x = (np.asarray(all_of[some] * COORDINATE_SCALE, np.float64) for all_of in (lat, lon))
+        steps[at : at + _STEPS_AT_ONCE] = (ground_metres if ellipsoid else haversine)(y[:-1], x[:-1], y[1:], x[1:])
 
     run_all([partial(compute, at) for at in range(0, len(steps), _STEPS_AT_ONCE)])
     return steps

@@ -255,7 +255,7 @@ class _Ways(NamedTuple):
         Ids of the first and the last way of the block.
     read, used : numpy.ndarray
         Ids of the wanted ways, and whether each is used.
-    speed, duration, flags, size : numpy.ndarray
+    speed, factor, travel, duration, flags, size : numpy.ndarray
         What is known of the used ways, and their numbers of nodes.
     node : numpy.ndarray
         Ids of the nodes of the used ways.
@@ -277,6 +277,8 @@ class _Ways(NamedTuple):
     read: Ints
     used: npt.NDArray[np.bool_]
     speed: npt.NDArray[np.float64]
+    factor: npt.NDArray[np.float64]
+    travel: Ints
     duration: npt.NDArray[np.float64]
     flags: npt.NDArray[np.bool_]
     size: Ints
@@ -382,6 +384,9 @@ class _Reading:
             first=np.concatenate([[0], np.cumsum(_joined([found.size for found in ways], np.int64))]),
             way=read[used],
             speed=_joined([found.speed for found in ways], np.float64).reshape(-1, 2),
+            factor=_joined([found.factor for found in ways], np.float64).reshape(-1, 2),
+            travel=_joined([found.travel for found in ways], np.int64).reshape(-1, 5),
+            class_names=self._meanings.class_names,
             duration=_joined([found.duration for found in ways], np.float64),
             name=numbered[:, 0],
             names=tuple(names),
@@ -462,6 +467,8 @@ class _Reading:
             read=way[:size].copy(),
             used=used,
             speed=np.array([meaning.speed for meaning in meanings], np.float64).reshape(-1, 2)[of_used],
+            factor=np.array([meaning.factor for meaning in meanings], np.float64).reshape(-1, 2)[of_used],
+            travel=np.array([meaning.travel for meaning in meanings], np.int64).reshape(-1, 5)[of_used],
             duration=np.array([meaning.duration for meaning in meanings], np.float64)[of_used],
             flags=np.array([meaning.flags for meaning in meanings], np.bool_).reshape(-1, 6)[of_used],
             size=num_refs[used],

@@ -18,7 +18,7 @@ from vkssp.arrays import distinct
 from vkssp.cores import run_all
 from vkssp.graph.csr import rows_of
 from vkssp.graph.geo import directions
-from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.graph.streets import COORDINATE_SCALE, MODES
 from vkssp.memory import require
 from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
@@ -102,6 +102,8 @@ class Turning:
         Part of a trip that each node serves, as in `Layered`, shape (num_nodes,), uint8.
     seconds : numpy.ndarray or None
         Seconds of the turn into each arc, shape (num_turns,), float64; None if turns cost nothing.
+    weights : numpy.ndarray or None
+        Weight of the turn into each arc if weights are no durations, shape (num_turns,), float64.
     """
 
     tail: Indices
@@ -111,6 +113,7 @@ class Turning:
     memory: Indices
     layer: npt.NDArray[np.uint8]
     seconds: Floats | None
+    weights: Floats | None
 
 
 def with_turns(
@@ -154,7 +157,22 @@ def with_turns(
     arc = layered.arc[found.arc]
     seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns) if all_arcs else None
     node, layer = layered.node[found.node], layered.layer[found.node]
-    return Turning(found.tail, found.head, arc, node, found.state, layer, seconds)
+    weights = None if seconds is None else _turn_weights(seconds, found.before, arc, arcs, segments, roads, profile)
+    return Turning(found.tail, found.head, arc, node, found.state, layer, seconds, weights)
+
+
+def _turn_weights(
+    seconds: Floats, before: Indices, arc: Indices, arcs: Arcs, segments: Segments, roads: RawRoads, profile: Profile
+) -> Floats:
+    """Return the weights of turns that take so many seconds, between the given arcs, if weights are no durations."""
+    rules = profile.weight
+    if rules.name == "distance":
+        return np.zeros(len(seconds))
+    weights = seconds if rules.turns_count else np.zeros(len(seconds))
+    if rules.dismount and roads.travel is not None:
+        rides = roads.travel[segments.way[arcs.segment], arcs.direction] == MODES.index(profile.mode)
+        weights = weights + np.where((before >= 0) & rides[before] & ~rides[arc], rules.dismount, 0.0)
+    return weights
 
 
 def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> Expanded:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vkssp.osm.profile import ANY_CLASS, AccessRules, ByTag, Profile, Values
+from vkssp.graph.streets import MODES
+from vkssp.osm.profile import ANY_CLASS, AccessRules, ByTag, Factors, Profile, Values
 from vkssp.osm.values import parse_duration, parse_length, parse_speed, parse_weight
 
 Tags = Mapping[str, str]
 
+_CYCLEWAYS = ("cycleway", "cycleway:both", "cycleway:left", "cycleway:right")
 _DIRECTIONS = ("forward", "backward")
 _YES = frozenset({"yes", "true", "1"})
 _REVERSED = frozenset({"-1", "reverse"})
@@ -38,6 +40,14 @@ class WayAttributes:
         Whether the direction serves only the ends of a trip.
     duration : float or None
         Seconds that the way takes from end to end, if a tag gives them.
+    modes : tuple of str
+        Mode of travel along the way and against it, one of `MODES`.
+    classes : tuple of int
+        Classes along the way and against it, as bit masks in the order of the profile's.
+    factor : tuple of float
+        Factor of the speed for weights, along the way and against it.
+    left_hand : bool
+        Whether traffic keeps left.
     carried : bool
         Whether the vehicle is carried, by a ferry or a train.
     snappable : bool
@@ -54,6 +64,10 @@ class WayAttributes:
     restricted_forward: bool = False
     restricted_backward: bool = False
     duration: float | None = None
+    modes: tuple[str, str] = (MODES[0], MODES[0])
+    classes: tuple[int, int] = (0, 0)
+    factor: tuple[float, float] = (1.0, 1.0)
+    left_hand: bool = False
     carried: bool = False
     snappable: bool = True
     skipped: str = ""
@@ -89,9 +103,17 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     profile : Profile
         The vehicle.
     """
-    carried = profile.route_speeds.get(tags.get("route", ""))
+    carried, mode = profile.route_speeds.get(tags.get("route", "")), "ferry"
+    if carried is None:
+        carried, mode = _train_speed(tags, profile), "train"
     listed = _speed_by_tag(tags, profile.speeds)
-    if not tags.get("highway") and not tags.get("route") and listed is None and _walked_speed(tags, profile) is None:
+    if (
+        not tags.get("highway")
+        and not tags.get("route")
+        and carried is None
+        and listed is None
+        and _walked_speed(tags, profile) is None
+    ):
         return WayAttributes(skipped="no road")
     reason = _closed(tags, profile)
     if reason:
@@ -101,6 +123,13 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     bridge = profile.bridge_speeds.get(tags.get("bridge", "")) if listed is not None else None
     base = carried or bridge or listed
     allowed, factor = _directions(tags, profile, nonsense), _factor(tags, profile)
+    lanes = _cycleways(tags, profile, allowed)
+    if any(lanes):
+        base_of = [profile.cycleways.speed if lane else base for lane in lanes]
+        allowed = allowed[0] or lanes[0], allowed[1] or lanes[1]
+    else:
+        base_of = [base, base]
+    modes = [mode, mode] if carried is not None else [profile.mode, profile.mode]
     speeds, restricted, snappable = [0.0, 0.0], [False, False], False
     closed = []
     for i, direction in enumerate(_DIRECTIONS):
@@ -112,7 +141,8 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         if profile.separate and _is_separate(tags, profile, access):
             closed.append("another way beside")
             continue
-        speed = _permitted_speed(tags, base, listed, access, profile) if allowed[i] else 0.0
+        listed_here = base_of[i] if lanes[i] else listed
+        speed = _permitted_speed(tags, base_of[i], listed_here, access, profile) if allowed[i] else 0.0
         pushed = speed == 0
         if pushed:
             speed, access = _pushed_speed(tags, profile, direction, access, listed, nonsense)
@@ -122,7 +152,9 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         if _too_big(tags, profile, direction, nonsense):
             closed.append("too small")
             continue
-        if not pushed:
+        if pushed:
+            modes[i] = "pushing bike"
+        else:
             limit = _speed_limit(tags, profile, direction, nonsense) * profile.limits.share
             if limit:
                 speed = min(speed, limit) if profile.limits.only_lower else limit
@@ -150,6 +182,10 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         restricted_forward=restricted[0],
         restricted_backward=restricted[1],
         duration=duration,
+        modes=(modes[0], modes[1]),
+        classes=_classes(tags, profile, restricted),
+        factor=_weight_factors(tags, profile, speeds, lanes),
+        left_hand=_keeps_left(tags, profile),
         carried=carried is not None,
         snappable=snappable,
         skipped=skipped,
@@ -164,12 +200,22 @@ def way_keys(profile: Profile) -> frozenset[str]:
         *("highway", "route", "area", "proposed", "construction", "railway", "impassable", "status", "bridge"),
         *("junction", "hov", "duration"),
         *(*profile.speeds, *profile.closed, *profile.separate, *profile.caps, *profile.factors),
+        *("driving_side", *(_CYCLEWAYS if profile.cycleways.speed else ())),
+        *(("width",) if profile.weight.widths else ()),
+        *(key for rules in profile.classes.values() for key in rules),
+        *(key for rules in _factor_tables(profile) for key in rules),
         *(*profile.oneway.keys, *profile.oneway.contraflow, *(pushing.speeds if pushing else ())),
     }
     sizes = (key for name, keys in _SIZE_KEYS.items() if getattr(profile.size, name) for key in keys)
     walking = pushing.keys if pushing else ()
-    directed = {*access.keys, *walking, *limits.keys, *limits.place_keys, *sizes, "hov:lanes"}
+    in_classes = {key for rules in profile.classes.values() for key in rules}
+    directed = {*in_classes, *access.keys, *walking, *limits.keys, *limits.place_keys, *sizes, "hov:lanes"}
     return frozenset(plain | directed | {f"{key}:{way}" for key in directed for way in _DIRECTIONS})
+
+
+def _factor_tables(profile: Profile) -> tuple[Factors, ...]:
+    rules = profile.weight
+    return rules.factors, rules.two_way, rules.one_way, rules.forward, rules.backward
 
 
 def find_access(
@@ -308,6 +354,87 @@ def _pushed_speed(
     if direction == "backward" and _is_implied_oneway(tags, profile):
         return 0.0, None
     return rules.speed, walking
+
+
+def _train_speed(tags: Tags, profile: Profile) -> float | None:
+    """Return the speed of a train that takes the traveller along, None if there is none."""
+    speed = profile.train_speeds.get(tags.get("railway", ""))
+    if speed is None:
+        return None
+    access = find_access(tags, profile.access.keys, profile.access, "", [])
+    return speed if access is not None and access.kind == "open" else None
+
+
+def _cycleways(tags: Tags, profile: Profile, allowed: tuple[bool, bool]) -> tuple[bool, bool]:
+    """Return whether there is a lane or track for cyclists along a way, and whether there is one against it."""
+    rules = profile.cycleways
+    if not rules.speed or not any(key in tags for key in _CYCLEWAYS):
+        return False, False
+    both = tags.get("cycleway", tags.get("cycleway:both", ""))
+    left, right = tags.get("cycleway:left", ""), tags.get("cycleway:right", "")
+    if all(allowed) and not _is_implied_oneway(tags, profile):
+        along, back = both in rules.along, both in rules.along
+        along |= right in rules.along or left in rules.opposite
+        return along, back or left in rules.along or right in rules.opposite
+    if not rules.opposite.isdisjoint((both, left, right)):
+        return True, True
+    goes_back = not allowed[0]
+    has_one = not rules.along.isdisjoint((both, left, right))
+    return has_one and not goes_back, has_one and goes_back
+
+
+def _classes(tags: Tags, profile: Profile, restricted: Sequence[bool]) -> tuple[int, int]:
+    """Return the classes along a way and against it, as bit masks."""
+    found = [0, 0]
+    for bit, (name, rules) in enumerate(profile.classes.items()):
+        for i, direction in enumerate(_DIRECTIONS):
+            found[i] |= (_is_one_of(tags, rules, direction) or (name == "restricted" and restricted[i])) << bit
+    return found[0], found[1]
+
+
+def _is_one_of(tags: Tags, rules: Values, direction: str) -> bool:
+    """Return whether a tag of one direction has one of the values of a class."""
+    for key, values in rules.items():
+        value = tags.get(f"{key}:{direction}", tags.get(key))
+        if value is not None and (value in values or (ANY_CLASS in values and value != "no")):
+            return True
+    return False
+
+
+def _weight_factors(
+    tags: Tags, profile: Profile, speeds: Sequence[float], lanes: tuple[bool, bool]
+) -> tuple[float, float]:
+    """Return the factors of the speed for weights, along a way and against it."""
+    rules = profile.weight
+    if rules.name in ("duration", "distance"):
+        return 1.0, 1.0
+    is_two_way = all(speeds)
+    least = _least(tags, rules.factors, 1.0)
+    least = _least(tags, rules.two_way if is_two_way else rules.one_way, least)
+    width = parse_length(tags["width"]) if is_two_way and rules.widths and "width" in tags else None
+    if width is not None:
+        least = min(least, next((f for bound, f in rules.widths.items() if width < (parse_length(bound) or 0.0)), 1.0))
+    found = [_least(tags, rules.forward, least), _least(tags, rules.backward, least)]
+    highway = tags.get("highway", "")
+    unsafe = rules.unsafe.get(highway, 1.0)
+    if not is_two_way:
+        unsafe = rules.unsafe_one_way.get(highway, unsafe)
+    for i in (0, 1):
+        if not lanes[i]:
+            found[i] = min(found[i], unsafe)
+    return found[0], found[1]
+
+
+def _least(tags: Tags, factors: Factors, least: float) -> float:
+    """Return the least of a factor and those that the tags of a way give."""
+    for key, by_value in factors.items():
+        least = min(least, by_value.get(tags.get(key, ""), 1.0))
+    return least
+
+
+def _keeps_left(tags: Tags, profile: Profile) -> bool:
+    side = tags.get("driving_side", "")
+    return side == "left" if side in ("left", "right") else profile.left_hand
 
 
 def _is_implied_oneway(tags: Tags, profile: Profile) -> bool:

@@ -20,7 +20,7 @@ from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.distance_type import BITS_32
-from vkssp.graph.metric import measured_by, unit_of
+from vkssp.graph.metric import in_seconds, measured_by, unit_of
 from vkssp.graph.traffic import Change, changed_weights, speed_weights
 from vkssp.resource import Resource
 from vkssp.route import Place, Route
@@ -131,6 +131,8 @@ class Router(Resource):
         self._indices: tuple[StreetIndex, ...] = (index,)
         # The given graph with its current durations, for the metric "distance".
         self._timed = graph
+        # The graph whose streets gave the last durations, and the same graph weighted by them.
+        self._clock: tuple[Graph, Graph] | None = None
         self._backward: _Backward | None = None
         self._making_backward = threading.Lock()
         # Done here, not in the first query. Some drivers compile a kernel when it first runs, so each runs once.
@@ -150,6 +152,14 @@ class Router(Resource):
 
     def _given(self, index: StreetIndex) -> Graph:
         return self._timed if self.metric == "distance" else index.graph
+
+    def _clocked(self, given: Graph) -> Graph:
+        """Return the given graph with durations for weights, if it knows any."""
+        if given.streets is None or given.streets.seconds is None:
+            return given
+        if self._clock is None or self._clock[0].streets is not given.streets:
+            self._clock = given, in_seconds(given)
+        return self._clock[1]
 
     @property
     def index(self) -> StreetIndex:
@@ -237,7 +247,7 @@ class Router(Resource):
         for snaps in candidates(index, places, names):
             with self.solver.holding():  # so that all legs and their phantom nodes have the weights of the searches
                 index = self.index
-                graph = self._given(index)
+                graph = self._clocked(self._given(index))
                 leg_paths = find_leg_paths(self.solver, index, snaps, straight)
             if not isinstance(leg_paths, int):
                 ends = pairwise(zip(places, snaps, strict=True))
@@ -591,9 +601,11 @@ class Router(Resource):
         """
         with self._facing(reverse) as solver:
             graph = self.graph
-            wanted = checked_metrics(graph, metrics, self.metric)
+            timed = self._clocked(graph)
+            default = None if timed is graph else "weight"  # what searches minimize
+            wanted = checked_metrics(timed, default if metrics is None else metrics, self.metric)
             arcs = self._backward.arcs if reverse and self._backward is not None else None
-            found = table_of_places(solver, self.index, graph, wanted, sources, targets, arcs)
+            found = table_of_places(solver, self.index, timed, wanted, sources, targets, arcs)
         return found.rescaled(self, graph, lambda: self.table(sources, targets, wanted, reverse=reverse))
 
     @rescaled
