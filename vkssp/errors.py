@@ -17,6 +17,10 @@ class QueryError(VksspError, ValueError):
     """A query cannot be asked: a node id out of range, coordinates off the map, an unknown algorithm."""
 
 
+class NoStreetError(QueryError):
+    """There is no street near a place that a trip may begin on, or none that meets the place's conditions."""
+
+
 class NoRouteError(VksspError):
     """There is no path between the two places asked for."""
 

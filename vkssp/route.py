@@ -26,41 +26,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place(Shaped):
-    """End of a route.
-
-    Attributes
-    ----------
-    lat, lon : float
-        The place asked for, in degrees.
-    snapped_lat, snapped_lon : float
-        The nearest point of the road network in degrees; the route begins or ends there.
-    snapped_m : float
-        Metres between the two points.
-    name : str
-        Name of the street there, empty if it has none.
-    """
-
-    lat: float
-    lon: float
-    snapped_lat: float
-    snapped_lon: float
-    snapped_m: float
-    name: str = ""
-
-    @property
-    def geometry(self) -> Any:
-        """The point of the road network, as a shapely Point."""
-        return dots(np.array([self.snapped_lat]), np.array([self.snapped_lon]))[0]
-
-    @property
-    def properties(self) -> dict[str, Any]:
-        """Name of the street, metres between the two points, and the place asked for."""
-        asked = {"asked_lat": float(self.lat), "asked_lon": float(self.lon)}
-        return {"name": self.name, "snapped_m": number(self.snapped_m), **asked}
-
-
-@dataclass(frozen=True)
 class Step(Shaped):
     """Instruction at a place along a route, and the part of the route from there to the next step.
 
@@ -152,6 +117,47 @@ class _Deferred:
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, all made, so that copies and pickles do not need what makes them."""
         return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Place(_Deferred, Shaped):
+    """End of a route.
+
+    Attributes
+    ----------
+    lat, lon : float
+        The place asked for, in degrees.
+    snapped_lat, snapped_lon : float
+        The nearest point of the road network in degrees; the route begins or ends there.
+    snapped_m : float
+        Metres between the two points.
+    name : str
+        Name of the street there, empty if it has none.
+    hint : str
+        Text that names the piece of the street there, for `Stop.hint`; empty for a place of no answer.
+    nodes : tuple of (int, int) or None
+        OSM ids of the two ends of this piece, in the direction of travel on a one-way street; None if unknown.
+    """
+
+    lat: float
+    lon: float
+    snapped_lat: float
+    snapped_lon: float
+    snapped_m: float
+    name: str = ""
+    hint: str = field(default_factory=str, compare=False, repr=False)
+    nodes: tuple[int, int] | None = field(default_factory=lambda: None, compare=False, repr=False)
+
+    @property
+    def geometry(self) -> Any:
+        """The point of the road network, as a shapely Point."""
+        return dots(np.array([self.snapped_lat]), np.array([self.snapped_lon]))[0]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Name of the street, metres between the two points, and the place asked for."""
+        asked = {"asked_lat": float(self.lat), "asked_lon": float(self.lon)}
+        return {"name": self.name, "snapped_m": number(self.snapped_m), **asked}
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,8 +65,11 @@ def pairs_of(places: Any, name: str = "places") -> list[Any]:
 
 
 def pair_of(place: Any) -> Any:
-    """Return a shapely Point, or an object with ``lat`` and ``lon``, as a pair; anything else as it is."""
-    if type(place) is tuple or place is None:
+    """Return a shapely Point, or an object with ``lat`` and ``lon``, as a pair; anything else as it is.
+
+    A place with conditions on its street, a `Stop`, also stays as it is.
+    """
+    if type(place) is tuple or place is None or hasattr(place, "approach"):
         return place
     kind = getattr(place, "geom_type", None)  # a Series of a GeoDataFrame has several
     if isinstance(kind, str) and kind == "Point":

@@ -108,6 +108,42 @@ def find_leg_paths(
     return leg_paths[::-1]
 
 
+def merged(index: StreetIndex, leg_paths: Sequence[LegPath]) -> LegPath | None:
+    """Return consecutive paths as one path; None if it turns round on a street between two of them."""
+    pieces: list[tuple[int, float, float]] = []
+    for path in leg_paths:
+        for arc, begin, end in _pieces(path):
+            if pieces and pieces[-1][0] == arc and pieces[-1][2] == begin:
+                pieces[-1] = arc, pieces[-1][1], end
+            elif begin < end or not pieces:
+                pieces.append((arc, begin, end))
+    first, last = leg_paths[0].first, leg_paths[-1].last
+    begun, ended = first.arc >= 0, last.arc >= 0 and pieces[-1][0] == last.arc and pieces[-1][2] == last.at
+    if any(begin > 0.0 for _, begin, _ in pieces[begun:]) or any(
+        end < 1.0 for *_, end in pieces[: len(pieces) - ended]
+    ):
+        return None
+    direct = begun and ended and len(pieces) == 1
+    if begun and not direct:
+        first = PhantomNode(int(index.graph.head[first.arc]), 0, first.arc, first.at)
+    if not ended:
+        last = PhantomNode(int(index.graph.head[pieces[-1][0]]) if pieces else first.node, 0)
+    elif not direct:
+        last = PhantomNode(int(index.graph.tail[last.arc]), 0, last.arc, last.at)
+    inner = np.array([arc for arc, *_ in pieces[begun : max(begun, len(pieces) - ended)]], np.int64)
+    return LegPath(sum(path.weight for path in leg_paths), first, inner, last, direct)
+
+
+def _pieces(path: LegPath) -> list[tuple[int, float, float]]:
+    """Return the arcs of a path in order, each with the parts of it at which the path enters and leaves it."""
+    first, last = path.first, path.last
+    if path.direct:
+        return [(first.arc, first.at, last.at)] if first.arc >= 0 else []
+    found = [(first.arc, first.at, 1.0)] if first.arc >= 0 else []
+    found += [(arc, 0.0, 1.0) for arc in path.inner.tolist()]
+    return found + ([(last.arc, 0.0, last.at)] if last.arc >= 0 else [])
+
+
 def _origin(index: StreetIndex, snap: Snap) -> ViaState:
     return ViaState([], find_starts(index, snap))
 

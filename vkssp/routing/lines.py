@@ -46,6 +46,9 @@ class Snap(NamedTuple):
         The point, in degrees.
     metres : float
         Distance from the place that was snapped.
+    arcs : tuple of int or None
+        The arcs along which a trip may begin, end or pass there, if conditions of the place rule out others; at a
+        junction they may belong to several polylines. None if there are no such conditions.
     """
 
     polyline: int
@@ -54,6 +57,7 @@ class Snap(NamedTuple):
     lat: float
     lon: float
     metres: float
+    arcs: tuple[int, ...] | None = None
 
     @property
     def is_end(self) -> bool:

@@ -102,9 +102,14 @@ def _turn(index: StreetIndex, arc: Indices) -> Indices:
     )
 
 
+def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
+    """Return whether points have arcs that only the functions for one point consider."""
+    return index.avoided is not None or any(snap is not None and snap.arcs is not None for snap in snaps)
+
+
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_starts` finds for each point, the best at each node; none for None."""
-    if index.avoided is not None:
+    if _is_special(index, snaps):
         return _one_by_one(index, snaps, find_starts)
     points = _Points(index, snaps)
     point, arc, at = points.first_arcs()
@@ -115,7 +120,7 @@ def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNode
 
 def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_goals` finds for each point, the best at each node; none for None."""
-    if index.avoided is not None:
+    if _is_special(index, snaps):
         return _one_by_one(index, snaps, find_goals)
     points = _Points(index, snaps)
     point, arc, at = points.street_arcs()
@@ -162,7 +167,7 @@ def _best(index: StreetIndex, count: int, ends: _Columns, nodes: tuple[Indices, 
 
 def many_direct(index: StreetIndex, starts: Sequence[Snap | None], goals: Sequence[Snap | None]) -> Direct:
     """Return the best path from each point to each other that passes no node, as `find_direct` finds it, if any."""
-    if index.avoided is not None:
+    if _is_special(index, starts) or _is_special(index, goals):
         same_street = SameStreet(index, goals)
         ways = ((row, way) for row, snap in enumerate(starts) if snap for way in same_street.ways_from(snap))
         return Direct(*_columns([(row, goal, weight, a.arc, b.at - a.at) for row, (goal, weight, a, b) in ways]))

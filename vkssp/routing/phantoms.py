@@ -25,6 +25,13 @@ def position(index: StreetIndex, arc: int, snap: Snap) -> float:
     return 1.0 - snap.fraction if index.backward[arc] else snap.fraction
 
 
+def _position_near(index: StreetIndex, arc: int, snap: Snap) -> float:
+    """Return the part of an arc before a point on its polyline, or at a junction at which it begins or ends."""
+    if index.polyline_of[arc] == snap.polyline:
+        return position(index, arc, snap)
+    return 0.0 if int(index.graph.tail[arc]) in index.nodes_of(snap) else 1.0
+
+
 def turn_weight(graph: Graph, arc: int) -> int:
     """Return the weight of the turn into an arc."""
     streets = graph.streets
@@ -61,6 +68,8 @@ class ViaState(NamedTuple):
 
 def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
     """Return the arcs along which a trip may begin at a point, each with the part of the arc before the point."""
+    if snap.arcs is not None:
+        return [(arc, _position_near(index, arc, snap)) for arc in snap.arcs]
     if index.knows_turns and snap.is_end:
         return [(arc, 0.0) for node in index.nodes_of(snap) for arc in index.arcs_out(node)]
     return [(arc, position(index, arc, snap)) for arc in index.arcs(snap.polyline).tolist()]
@@ -69,6 +78,8 @@ def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
 def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     """Return the phantom nodes from a point to the nodes that a trip from there reaches first."""
     arcs = first_arcs(index, snap)
+    if snap.arcs is not None:
+        return _best(_directed_starts(index, snap, arcs))
     ends = _starts(index, snap, arcs)
     if index.knows_turns:
         return _best(ends)  # many arcs out of a junction lead to the same node
@@ -78,6 +89,8 @@ def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
 
 def find_goals(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     """Return the phantom nodes to a point from the nodes that reach it without passing another node."""
+    if snap.arcs is not None:
+        return _best(_directed_goals(index, snap, snap.arcs))
     if index.knows_turns and snap.is_end:
         return _best([PhantomNode(node, 0) for node in index.nodes_of(snap)])
     arcs = index.arcs(snap.polyline).tolist()
@@ -93,6 +106,11 @@ def find_via_states(index: StreetIndex, snap: Snap) -> list[ViaState]:
     On a street these are its two directions. At a junction of a graph that knows of turns they are the streets by which
     the route may arrive. Each may occur several times if more of the path has to be remembered; see `Streets.memory`.
     """
+    if snap.is_end and snap.arcs is not None:
+        return [
+            ViaState(_directed_goals(index, snap, [arc]), _directed_starts(index, snap, [(arc, at)]), frozenset([arc]))
+            for arc, at in first_arcs(index, snap)
+        ]
     if snap.is_end:
         nodes: dict[tuple[int, bool], list[int]] = defaultdict(list)
         for node in index.nodes_of(snap):
@@ -106,7 +124,7 @@ def find_via_states(index: StreetIndex, snap: Snap) -> list[ViaState]:
             found.append(ViaState(goals, out, frozenset(), frozenset(group)))
         return found
     arcs = defaultdict(list)
-    for arc in index.arcs(snap.polyline).tolist():
+    for arc in index.arcs(snap.polyline).tolist() if snap.arcs is None else snap.arcs:
         arcs[bool(index.backward[arc]), _memory(index, int(index.graph.head[arc]))].append(arc)
     layers: dict[bool, set[int]] = defaultdict(set)
     for (backward, _), group in arcs.items():
@@ -145,6 +163,8 @@ def find_direct(
     tuple of (int, PhantomNode, PhantomNode) or None
         The weight, and the two points on the arc that they share; they have no arc (-1) if both are the same junction.
     """
+    if start.arcs is not None or goal.arcs is not None:
+        return _directed_direct(index, start, goal, [state.arcs for state in (leaving, coming) if state is not None])
     graph = index.graph
     candidates: list[tuple[int, PhantomNode, PhantomNode]] = []
     free = leaving is None or leaving.arcs is None
@@ -174,6 +194,50 @@ def find_direct(
             weight = part_weight(graph, arc, there - here)
             candidates.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
     return min(candidates, key=itemgetter(0), default=None)
+
+
+def _directed_direct(
+    index: StreetIndex, start: Snap, goal: Snap, limits: list[frozenset[int] | None]
+) -> tuple[int, PhantomNode, PhantomNode] | None:
+    """Return what `find_direct` returns for points of which one has its own arcs, given the arcs of states."""
+    begin = dict(first_arcs(index, start))
+    if start.arcs is None and start.polyline == goal.polyline:
+        begin.update((arc, position(index, arc, start)) for arc in index.arcs(start.polyline).tolist())
+    found: list[tuple[int, PhantomNode, PhantomNode]] = []
+    for arc in index.arcs(goal.polyline).tolist() if goal.arcs is None else goal.arcs:
+        if arc not in begin or any(limit is not None and arc not in limit for limit in limits):
+            continue
+        here, there = begin[arc], _position_near(index, arc, goal)
+        if here == there and there in (0.0, 1.0):
+            end = PhantomNode(int((index.graph.head if there else index.graph.tail)[arc]), 0)
+            found.append((0, end, end))
+        elif here <= there and index.is_open(arc, start, goal):
+            weight = part_weight(index.graph, arc, there - here)
+            found.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
+    return min(found, key=itemgetter(0), default=None)
+
+
+def _directed_starts(index: StreetIndex, snap: Snap, arcs: list[tuple[int, float]]) -> list[PhantomNode]:
+    """Return what `_starts` returns; a trip that begins at the end of an arc is at its head."""
+    at_heads = [PhantomNode(int(index.graph.head[arc]), 0) for arc, at in arcs if at == 1.0]
+    return at_heads + _starts(index, snap, [(arc, at) for arc, at in arcs if at < 1.0])
+
+
+def _directed_goals(index: StreetIndex, snap: Snap, arcs: Iterable[int]) -> list[PhantomNode]:
+    """Return what `_goals` returns for arcs of a point, which may belong to other polylines at a junction.
+
+    A trip that ends at the beginning of an arc has turned into it.
+    """
+    found = []
+    for arc in arcs:
+        at = _position_near(index, arc, snap)
+        if at == 1.0:
+            found.append(PhantomNode(int(index.graph.head[arc]), 0))
+        elif at == 0.0:
+            found.append(PhantomNode(int(index.graph.tail[arc]), turn_weight(index.graph, arc)))
+        else:
+            found += _goals(index, snap, [arc])
+    return found
 
 
 def _starts(index: StreetIndex, snap: Snap, arcs: list[tuple[int, float]]) -> list[PhantomNode]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence, Set
+from functools import partial
 
 import numpy as np
 
 from vkssp.checks import items_of, number_of, shown, whole_number
-from vkssp.errors import QueryError
+from vkssp.errors import NoStreetError, QueryError
 from vkssp.features.places import LatLon as LatLon
 from vkssp.features.places import pair_of, pairs_of
 from vkssp.graph.geo import METRES_PER_DEGREE
-from vkssp.route import Place, made
+from vkssp.route import Place
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
+from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 
 #: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap.
 _MARGIN_M = 1000.0
@@ -30,11 +32,15 @@ def text(place: LatLon) -> str:
 def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
     """Return a place as two floats, or raise `QueryError` if it is off the map or in an area to avoid.
 
-    `name` is the place's name in errors.
+    `name` is the place's name in errors. The place of a `Stop` is a `CheckedStop`.
     """
     if type(place) is tuple and len(place) == 2 and type(place[0]) is type(place[1]) is float:
         if _is_inside(index, *place) and index.avoided is None:
             return place
+    if isinstance(place, Stop):
+        place.check(name)
+        checked_place(index, (place.lat, place.lon), name)
+        return CheckedStop(place, any_street=False)
     lat, lon = _pair(pair_of(place)) or (None, None)
     if lat is None or lon is None:
         raise QueryError(f"{name} is {shown(place)}; give a pair of latitude and longitude in degrees")
@@ -90,28 +96,44 @@ def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str, names
     return list(given)
 
 
-def no_road(place: LatLon, name: str) -> QueryError:
-    """Return the error for a place that is far from any road."""
+def no_road(place: LatLon, name: str) -> NoStreetError:
+    """Return the error for a place that is far from any road that meets its conditions."""
+    if isinstance(place, CheckedStop):
+        near = "" if place.stop.radius_m is None else f" within {place.stop.radius_m:g} m"
+        return NoStreetError(
+            f"{name} is {text(place)}, and no street{near} meets its conditions; give a larger radius or range of "
+            "bearings, or another approach"
+        )
     far = f"over {MAX_SNAP_M / 1000:.0f} km from any road of this map"
-    return QueryError(f"{name} is {text(place)}, {far} that a trip may begin on")
+    return NoStreetError(f"{name} is {text(place)}, {far} that a trip may begin on")
 
 
 def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
     """Return a place with the point on a street that it was snapped to."""
     streets = index.graph.streets
     name = "" if streets is None else streets.names[int(streets.name[index.arcs(snap.polyline)[0]])]
-    return made(
-        Place, lat=place[0], lon=place[1], snapped_lat=snap.lat, snapped_lon=snap.lon, snapped_m=snap.metres, name=name
+    hints = index.hints  # which keep no weights
+    return Place.deferring(
+        {"hint": partial(hints.encode, *place, snap), "nodes": partial(hints.nodes, snap)},
+        lat=place[0],
+        lon=place[1],
+        snapped_lat=snap.lat,
+        snapped_lon=snap.lon,
+        snapped_m=snap.metres,
+        name=name,
     )
 
 
-def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[Place]:
+def nearest_places(index: StreetIndex, place: LatLon, number: int = 1, snapping: str = "default") -> list[Place]:
     """Return the points on streets that are nearest to a place, one for each street; see `Router.nearest`."""
     count = whole_number(number, "number", 1, _MOST_STREETS, f"give how many streets are wanted, 1 to {_MOST_STREETS}")
-    place = checked_place(index, place, "place")
+    place = with_snapping(checked_place(index, place, "place"), snapping)
     asked = count
     while True:
-        snaps = index.nearest_streets(*place, asked)
+        if isinstance(place, CheckedStop):
+            snaps = index.nearest_for(place, asked)
+        else:
+            snaps = index.nearest_streets(*place, asked)
         if not snaps:
             raise no_road(place, "place")
         one_of_each: dict[tuple[int, ...], Snap] = {}
@@ -133,10 +155,22 @@ def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:
     return tuple(sorted(map(int, ends)))
 
 
+def nearest_of_each(index: StreetIndex, places: Sequence[LatLon], *, leaving: bool, reached: bool) -> list[Snap | None]:
+    """Return what `StreetIndex.nearest_of_each` returns, also for places with conditions."""
+    found = index.nearest_of_each(np.array(places, np.float64).reshape(-1, 2), leaving=leaving, reached=reached)
+    for row, place in enumerate(places):
+        if isinstance(place, CheckedStop):
+            found[row] = next(iter(index.nearest_for(place, leaving=leaving, reached=reached)), None)
+    return found
+
+
 def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
     """Return the points that places are snapped to first; see `StreetIndex.trip_ends`."""
     found: list[Snap] = []
     ends = index.ends_of_trips(np.array(places, np.float64).reshape(-1, 2))
+    for row, place in enumerate(places):
+        if isinstance(place, CheckedStop):
+            ends[row] = next(iter(index.nearest_for(place)), None)
     for place, name, snap in zip(places, names, ends, strict=True):
         if snap is None:
             raise no_road(place, name)
@@ -161,8 +195,8 @@ def ending_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[
 def _useful_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str], *, leaving: bool) -> list[Snap]:
     found, is_useful = snapped(index, places, names), index.leaves if leaving else index.is_reached
     away = [i for i, snap in enumerate(found) if index.on_island(snap) or not is_useful(snap)]
-    where = np.array([places[i] for i in away], np.float64).reshape(-1, 2)
-    for i, other in zip(away, index.nearest_of_each(where, leaving=leaving, reached=not leaving), strict=True):
+    others = nearest_of_each(index, [places[i] for i in away], leaving=leaving, reached=not leaving)
+    for i, other in zip(away, others, strict=True):
         found[i] = other or found[i]
     return found
 
@@ -170,7 +204,7 @@ def _useful_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
     """Yield the points that the places of a route may be snapped to, in the order in which to try them."""
     nearest = snapped(index, places, names)
-    useful = [index.nearest(*place, leaving=True, reached=True) for place in places[1:-1]]
+    useful = nearest_of_each(index, places[1:-1], leaving=True, reached=True)
     for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
         tried: list[list[Snap]] = []
         for vias in (nearest[1:-1], useful):
@@ -189,8 +223,12 @@ def _ends(
     if same_part:
         yield start, end
     # A place on a real island without a connection stays there; a place on a few stray nodes does not.
-    leaving = start if index.leaves(start) else index.nearest(*origin, leaving=True)
-    reached = end if index.is_reached(end) else index.nearest(*destination, reached=True)
+    leaving: Snap | None = start
+    reached: Snap | None = end
+    if not index.leaves(start):
+        (leaving,) = nearest_of_each(index, [origin], leaving=True, reached=False)
+    if not index.is_reached(end):
+        (reached,) = nearest_of_each(index, [destination], leaving=False, reached=True)
     other_start = leaving if same_part or index.on_island(start) else start
     other_end = reached if same_part or index.on_island(end) else end
     if other_start is not None and other_end is not None and (other_start, other_end) != (start, end):

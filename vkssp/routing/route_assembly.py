@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
 from vkssp.prepared.terminals import named
-from vkssp.route import Leg, Route, osm_nodes, without_repeats
+from vkssp.route import Leg, Route, Step, osm_nodes, without_repeats
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
@@ -59,6 +60,28 @@ def leg_of(
         duration_s=duration(graph, leg_path.weight if is_searched else int(geometry.weights.sum())),
         origin=place_of(index, *begin),
         destination=destination,
+    )
+
+
+def through(legs: Sequence[Leg]) -> Leg:
+    """Return legs, one after the other, as one leg that turns round between them."""
+
+    def steps() -> tuple[Step, ...]:
+        found: list[Step] = []
+        passed = 0
+        for number, leg in enumerate(legs):
+            own = leg.steps[: len(leg.steps) - (number < len(legs) - 1)]
+            moved = [replace(step, first=step.first + passed, last=step.last + passed) for step in own]
+            if number and moved:
+                moved[0] = replace(moved[0], type="uturn", modifier="uturn", instruction="Make a U-turn")
+            found += moved
+            passed += len(leg.points) - 1
+        return tuple(found)
+
+    whole = end_to_end(legs)
+    known = {key: value for key, value in vars(whole).items() if key not in ("_makers", "steps")}
+    return Leg.deferring(
+        {"points": lambda: whole.points, "osm_nodes": lambda: whole.osm_nodes, "steps": steps}, **known
     )
 
 

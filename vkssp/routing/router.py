@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
-from vkssp.checks import choice, flag, number_of, shown
+from vkssp.checks import choice, flag, number_of, shown, whole_numbers
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
@@ -27,14 +27,15 @@ from vkssp.route import Place, Route
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.cells import Cells, grid, hexagons
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
-from vkssp.routing.legs import find_leg_paths
+from vkssp.routing.legs import find_leg_paths, merged
 from vkssp.routing.matching import GAPS, MAX_SPEED_KMH, Matching, checked_trace, match_trace
 from vkssp.routing.nearest_nodes import nearest_nodes
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
 from vkssp.routing.places import candidates, checked_place, nearest_places, text
-from vkssp.routing.route_assembly import joined, leg_of
+from vkssp.routing.route_assembly import joined, leg_of, through
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.stops import with_snapping
 from vkssp.routing.table_places import table_of_places
 from vkssp.routing.trip import DESTINATIONS, SOURCES, Trip, order_of_trip, require_room
 from vkssp.solver.decay import Decay
@@ -98,7 +99,8 @@ class Router(Resource):
     -----
     A place is a pair of latitude and longitude in degrees, a shapely Point (longitude first) or a `Place`. Many places
     are a list of these; an array with two columns; a DataFrame of pandas or polars with columns ``lat`` and ``lon``; a
-    GeoDataFrame or GeoSeries of points, in any coordinate system; or `Cells`.
+    GeoDataFrame or GeoSeries of points, in any coordinate system; or `Cells`. A `Stop` is a place with conditions on
+    the street that it is snapped to.
 
     Examples
     --------
@@ -209,6 +211,8 @@ class Router(Resource):
         via: PlacesLike = (),
         steps: bool = False,
         continue_straight: bool | None = None,
+        waypoints: Sequence[int] | None = None,
+        snapping: str = "default",
     ) -> Route:
         """Return the best route from one place to another.
 
@@ -229,11 +233,18 @@ class Router(Resource):
             If true, the route passes a via point without turning round and obeys turn restrictions at it, unless no
             route goes on from there. If false, the route may turn round at it. The default is true if the graph knows
             of turns. In both cases the route is the best one through all via points together.
+        waypoints : sequence of int, optional
+            Numbers of the places at which legs begin and end, ascending: 0 is the origin, 1 the first via point, the
+            last one the destination. The route passes the other via points within a leg. By default all places.
+        snapping : str
+            ``"any"``: also streets on which the profile lets no trip begin, such as ferries, may be snapped to.
 
         Raises
         ------
         QueryError
-            If a place is not on the map, or in an area to avoid.
+            If a place is not on the map, or in an area to avoid, or if the waypoints lack the first or the last place.
+        NoStreetError
+            If no street meets the conditions of a `Stop`.
         NoRouteError
             If no route leads there.
         """
@@ -241,7 +252,9 @@ class Router(Resource):
         given = [origin, *pairs_of(via, "via"), destination]
         names = ["from", *[f"via point {number}" for number in range(1, len(given) - 1)], "to"]
         places = [checked_place(index, place, name) for place, name in zip(given, names, strict=True)]
-        steps = flag(steps, "steps")
+        if snapping != "default":
+            places = [with_snapping(place, snapping) for place in places]
+        steps, ends_of_legs = flag(steps, "steps"), _waypoints(waypoints, len(places))
         straight = index.knows_turns if continue_straight is None else flag(continue_straight, "continue_straight")
         failed = 0
         for snaps in candidates(index, places, names):
@@ -250,11 +263,16 @@ class Router(Resource):
                 graph = self._clocked(self._given(index))
                 leg_paths = find_leg_paths(self.solver, index, snaps, straight)
             if not isinstance(leg_paths, int):
-                ends = pairwise(zip(places, snaps, strict=True))
-                legs = [
-                    leg_of(index, graph, *pair, leg_path, (number, number == len(leg_paths)) if steps else None)
-                    for number, (pair, leg_path) in enumerate(zip(ends, leg_paths, strict=True), 1)
-                ]
+                ends, legs = list(zip(places, snaps, strict=True)), []
+                for number, (first, last) in enumerate(pairwise(ends_of_legs), 1):
+                    context = (number, last == len(leg_paths)) if steps else None
+                    parts = leg_paths[first:last]
+                    whole = parts[0] if len(parts) == 1 else merged(index, parts)
+                    if whole is not None:
+                        legs.append(leg_of(index, graph, ends[first], ends[last], whole, context))
+                    else:
+                        pairs = zip(pairwise(ends[first : last + 1]), parts, strict=True)
+                        legs.append(through([leg_of(index, graph, *pair, part, context) for pair, part in pairs]))
                 return joined(legs, self.solver, began)
             failed = leg_paths
         between = ", or an area to avoid lies between them" if index.avoided is not None else ""
@@ -389,7 +407,7 @@ class Router(Resource):
             index = self.index
             return match_trace(self.solver, index, self._given(index), checked, gaps, speed, steps, began)
 
-    def nearest(self, place: PlaceLike, number: int = 1) -> list[Place]:
+    def nearest(self, place: PlaceLike, number: int = 1, *, snapping: str = "default") -> list[Place]:
         """Return the points on streets that are nearest to a place, one for each street.
 
         Parameters
@@ -398,6 +416,8 @@ class Router(Resource):
             Latitude and longitude in degrees.
         number : int
             Maximum number of points.
+        snapping : str
+            See `route`.
 
         Returns
         -------
@@ -408,9 +428,11 @@ class Router(Resource):
         Raises
         ------
         QueryError
-            If the place is not on the map or far from any road, or the number is less than 1.
+            If the place is not on the map, or the number is less than 1.
+        NoStreetError
+            If no street is near, or none meets the conditions of a `Stop`.
         """
-        return nearest_places(self.index, place, number)
+        return nearest_places(self.index, place, number, snapping)
 
     def nearest_nodes(self, places: PlacesLike, *, arriving: bool = False) -> npt.NDArray[Any]:
         """Return a node for each place, such as the centre of a zone, as a source or target of `Solver.flows`.
@@ -572,6 +594,7 @@ class Router(Resource):
         metrics: str | Sequence[str] | None = None,
         *,
         reverse: bool = False,
+        snapping: str = "default",
     ) -> Table:
         """Return a table from each source to each target, with the values of the routes between them.
 
@@ -587,6 +610,8 @@ class Router(Resource):
             Whether the values are of routes from each target to each source, such as from thousands of homes to a few
             hospitals. A row is still of a source, and takes one search. If several routes are the best of a pair, a
             metric that is not minimized may be that of another one than `route` returns.
+        snapping : str
+            See `route`.
 
         Returns
         -------
@@ -605,8 +630,12 @@ class Router(Resource):
             default = None if timed is graph else "weight"  # what searches minimize
             wanted = checked_metrics(timed, default if metrics is None else metrics, self.metric)
             arcs = self._backward.arcs if reverse and self._backward is not None else None
-            found = table_of_places(solver, self.index, timed, wanted, sources, targets, arcs)
-        return found.rescaled(self, graph, lambda: self.table(sources, targets, wanted, reverse=reverse))
+            found = table_of_places(solver, self.index, timed, wanted, sources, targets, arcs, snapping)
+
+        def again() -> Table:
+            return self.table(sources, targets, wanted, reverse=reverse, snapping=snapping)
+
+        return found.rescaled(self, graph, again)
 
     @rescaled
     def accessibility(
@@ -812,3 +841,13 @@ class Router(Resource):
         arcs, weights, change = speed_weights(self.graph, speeds)
         self.set_weights(weights, arcs)
         return change
+
+
+def _waypoints(waypoints: Sequence[int] | None, count: int) -> list[int]:
+    """Return the numbers of the places, of which there are `count`, at which legs begin and end."""
+    if waypoints is None:
+        return list(range(count))
+    numbers: list[int] = whole_numbers(waypoints, "waypoints", "numbers of places", count, error=QueryError).tolist()
+    if numbers != sorted(set(numbers)) or numbers[:1] != [0] or numbers[-1] != count - 1:
+        raise QueryError(f"waypoints are {numbers}; give ascending numbers from 0 to {count - 1}, both included")
+    return numbers

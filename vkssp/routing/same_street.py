@@ -28,7 +28,8 @@ class SameStreet:
         self._at: dict[int, list[int]] = defaultdict(list)
         for number, snap in enumerate(goals):
             if snap is not None:
-                self._on[snap.polyline].append(number)
+                for street in {snap.polyline, *(int(index.polyline_of[arc]) for arc in snap.arcs or ())}:
+                    self._on[street].append(number)
                 for junction in self._junctions(snap):
                     self._at[junction].append(number)
 

@@ -20,8 +20,10 @@ from vkssp.graph.scaling import in_units
 from vkssp.jit import kernels
 from vkssp.memory import require
 from vkssp.routing.avoid import Avoided
+from vkssp.routing.hints import Hints
 from vkssp.routing.lines import Bools, Snap, StreetLines
 from vkssp.routing.step_tables import StepTables
+from vkssp.routing.stops import APPROACHES, CheckedStop
 
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
@@ -37,6 +39,8 @@ _CORES = 8
 #: If a street can only be left, or only be reached, one within this many metres of the place that can be both replaces
 #: it.
 _BOTH_WAYS_M = 200.0
+# Points on pieces of streets are the same if their distances from a place differ by no more than this, in metres.
+_SAME_M = 1e-3
 
 
 def _pairs(places: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -72,6 +76,8 @@ class StreetIndex(StreetLines):
         The streets without the areas; None if there are no areas.
     step_tables : StepTables
         The tables that steps are made from, shared by indices with other weights.
+    hints : Hints
+        The hints of streets, shared by indices with other weights.
 
     Raises
     ------
@@ -91,6 +97,7 @@ class StreetIndex(StreetLines):
         self._masks: dict[tuple[bool, bool], Bools] = {}
         self._is_polar = max(self.north, -self.south) > POLAR_LATITUDE
         self.step_tables = StepTables(self)
+        self.hints = Hints(self.polylines, None if graph.streets is None else graph.streets.point_node)
 
     @property
     def searched(self) -> Graph:
@@ -339,6 +346,103 @@ class StreetIndex(StreetLines):
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
         return self._nearest_streets(lat, lon, number, allowed, limit)
 
+    def nearest_for(
+        self, place: CheckedStop, number: int = 1, *, leaving: bool = False, reached: bool = False
+    ) -> list[Snap]:
+        """Return the points nearest to a place with conditions, on the nearest streets that meet them.
+
+        Pieces of streets that meet at the nearest point all count, if there are conditions on directions.
+
+        Parameters
+        ----------
+        place : CheckedStop
+            The place.
+        number : int
+            Maximum number of streets; of more than one, each has only its own arcs in `Snap.arcs`.
+        leaving, reached
+            As for `nearest`.
+        """
+        (lat, lon), stop = place, place.stop
+        limit = MAX_SNAP_M if stop.radius_m is None else min(float(stop.radius_m), MAX_SNAP_M)
+        allowed = self._any_street if place.any_street else self._allowed(leaving, reached)
+        hinted = None if stop.hint is None else self.hints.decode(stop.hint, lat, lon)
+        if hinted is not None and number == 1 and allowed[hinted[0]]:
+            rows = np.empty((1, 4))
+            _kernels().put_piece(lat, lon, *hinted, self.first, self.points, rows[0])
+            found = self._meeting(place, rows[rows[:, 0] <= limit], 1)
+            if found:
+                return found
+        if not stop.is_directed:
+            return self._nearest_streets(lat, lon, number, allowed, limit)
+        radius = min(_FIRST_RADIUS_M, limit)
+        while True:
+            turns = self.near(lat, lon, radius)
+            rows = np.concatenate([np.empty((0, 4)), *(self._pieces(lat, x, radius, allowed) for x in turns)])
+            found = self._meeting(place, rows, number)
+            if len(found) >= number or radius >= limit:
+                return found
+            radius = min(4 * radius, limit)
+
+    def _meeting(self, place: CheckedStop, rows: npt.NDArray[np.float64], number: int) -> list[Snap]:
+        """Return the nearest points on pieces of streets, as kernels find them, that meet a place's conditions."""
+        (lat, lon), stop = place, place.stop
+        directions = np.empty(len(rows), np.int64)
+        bearing, around = stop.bearing or (-1.0, 0.0)
+        _kernels().find_directions(
+            *(rows, self.points, self.first, self.hints.ways, self._left_hand, lat, lon),
+            *(float(bearing), float(around), APPROACHES.index(stop.approach), directions),
+        )
+        rows, directions = self._outside(rows[directions > 0], directions[directions > 0])
+        order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
+        rows, directions = rows[order], directions[order]
+        _, nearest = np.unique(rows[:, 1], return_index=True)
+        nearest = np.sort(nearest)[:number]
+        snaps = np.empty((len(nearest), 4))
+        _kernels().put_snaps(rows[nearest], self.points, self.first, self.passed_metres, snaps)
+        found = []
+        for at, snap in zip(nearest.tolist(), snaps.tolist(), strict=True):
+            point = self._snap(lat, lon, rows[at].tolist(), snap)
+            if stop.is_directed:
+                near = rows[:, 0] <= rows[at, 0] + _SAME_M
+                near &= rows[:, 1] == rows[at, 1] if number > 1 or not point.is_end else True
+                arcs = [
+                    arc
+                    for line, allowed in zip(
+                        rows[near, 1].astype(np.int64).tolist(), directions[near].tolist(), strict=True
+                    )
+                    for arc in self.arcs(line).tolist()
+                    if allowed & (2 if self.backward[arc] else 1)
+                ]
+                point = point._replace(arcs=tuple(sorted(set(arcs))))
+            found.append(point)
+        return found
+
+    def _outside(
+        self, rows: npt.NDArray[np.float64], directions: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Return the pieces whose nearest points are not in areas to avoid, with their directions."""
+        if self.avoided is None or not len(rows):
+            return rows, directions
+        at = self.first[rows[:, 1].astype(np.int64)] + rows[:, 2].astype(np.int64)
+        outside = ~self.avoided.covers(*between(self.points[at], self.points[at + 1], rows[:, 3]).T)
+        return rows[outside], directions[outside]
+
+    @cached_property
+    def _any_street(self) -> Bools:
+        """Mask of the polylines that have a length."""
+        found = np.zeros(self.num_polylines, np.bool_)
+        found[self.polyline_of[self.lengths > 0]] = True
+        return own(found)
+
+    @cached_property
+    def _left_hand(self) -> Bools:
+        """Mask of the polylines on which traffic keeps left."""
+        found = np.zeros(self.num_polylines, np.bool_)
+        left = getattr(self.graph.streets, "left_hand", None)
+        if left is not None:
+            found[self.polyline_of[left]] = True
+        return own(found)
+
     def points_along(self, spacing: float) -> npt.NDArray[np.float64]:
         """Return points on streets on which trips may begin and end, outside of areas to avoid.
 
@@ -405,12 +509,8 @@ class StreetIndex(StreetLines):
 
     def _within(self, lat: float, lon: float, radius: float, allowed: Bools, number: int) -> list[Snap]:
         """Return the nearest points on the nearest streets within a radius, at most `number`, the nearest first."""
-        find_pieces, tree = _kernels().find_pieces, self.tree
-        count, found = _ROOM, np.empty((0, 4))
-        while count > len(found):
-            found = np.empty((count, 4))
-            count = find_pieces(lat, lon, radius, tree.boxes, tree.nodes, self.points, allowed, found)
-        metres, street, piece, along = found[:count].T
+        found = self._pieces(lat, lon, radius, allowed)
+        metres, street, piece, along = found.T
         # The nearest piece of each street, then the nearest street; of several the first one.
         order = np.lexsort((piece, metres, street))
         order = order[np.unique(street[order], return_index=True)[1]]
@@ -423,6 +523,15 @@ class StreetIndex(StreetLines):
         snaps = np.empty_like(found)
         _kernels().put_snaps(found, self.points, self.first, self.passed_metres, snaps)
         return [self._snap(lat, lon, row, snap) for row, snap in zip(found.tolist(), snaps.tolist(), strict=True)]
+
+    def _pieces(self, lat: float, lon: float, radius: float, allowed: Bools) -> npt.NDArray[np.float64]:
+        """Return the pieces of streets within a radius as `find_pieces` finds them, in any order, shape (k, 4)."""
+        find_pieces, tree = _kernels().find_pieces, self.tree
+        count, found = _ROOM, np.empty((0, 4))
+        while count > len(found):
+            found = np.empty((count, 4))
+            count = find_pieces(lat, lon, radius, tree.boxes, tree.nodes, self.points, allowed, found)
+        return found[:count]
 
     def _snap(self, lat: float, lon: float, row: list[float], snap: list[float]) -> Snap:
         """Return the snap of a place, given what kernels have found; see `vkssp.routing.kernels.snap`."""

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
 from vkssp.routing.many_phantoms import Direct, many_direct, many_goals, many_starts
-from vkssp.routing.places import LatLon, listed_places, snapped
+from vkssp.routing.places import LatLon, listed_places, nearest_of_each, snapped
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.stops import with_snapping
 from vkssp.solver.path_sums import Floats
 from vkssp.solver.table import Table
 from vkssp.solver.table_file import Block
@@ -24,10 +25,12 @@ from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Ro
 from vkssp.solver.tables import RowSource
 
 
-def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
-    """Return places as an array, shape (k, 2), and the points that they are snapped to; errors name the row."""
+def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str, snapping: str) -> tuple[list[LatLon], list[Snap]]:
+    """Return checked places, and the points that they are snapped to; errors name the row."""
     where = listed_places(index, places, name)
-    return np.array(where), snapped(index, where, [f"{name} {row}" for row in range(len(where))])
+    if snapping != "default":
+        where = [with_snapping(place, snapping) for place in where]
+    return where, snapped(index, where, [f"{name} {row}" for row in range(len(where))])
 
 
 class _Snapped:
@@ -38,9 +41,7 @@ class _Snapped:
     None, as it is without such a street.
     """
 
-    def __init__(
-        self, index: StreetIndex, places: npt.NDArray[np.float64], nearest: list[Snap], *, leaving: bool
-    ) -> None:
+    def __init__(self, index: StreetIndex, places: list[LatLon], nearest: list[Snap], *, leaving: bool) -> None:
         lines = np.array([snap.polyline for snap in nearest], np.int64)
         away = np.flatnonzero(~index.useful[int(not leaving)][lines]).tolist()
         self.nearest, self.island, self.part = nearest, index.islands[lines], index.parts[0][lines]
@@ -48,7 +49,8 @@ class _Snapped:
         self.differs = np.zeros(len(nearest), np.bool_)
         # The connected part of the nearest point, or of the other point if the nearest one lies on an island.
         self.other_part = self.part.copy()
-        found = index.nearest_of_each(places[away], leaving=leaving, reached=not leaving) if away else []
+        lone = [places[row] for row in away]
+        found = nearest_of_each(index, lone, leaving=leaving, reached=not leaving) if away else []
         for row, snap in zip(away, found, strict=True):
             self.differs[row] = snap != nearest[row]
             self.other[row] = snap if self.differs[row] else None
@@ -156,6 +158,7 @@ def table_of_places(
     sources: Sequence[LatLon],
     targets: Sequence[LatLon] | None = None,
     arcs: npt.NDArray[np.int64] | None = None,
+    snapping: str = "default",
 ) -> Table:
     """Return a table between places; see `vkssp.Router.table`.
 
@@ -174,14 +177,16 @@ def table_of_places(
     arcs : numpy.ndarray, optional
         If the solver searches backward: for each of its arcs the arc of `StreetIndex.searched`, int64. The table is of
         the routes from the targets to the sources then.
+    snapping : str
+        See `vkssp.Router.route`.
     """
     reverse, ids = arcs is not None, None if index.avoided is None else index.avoided.arc_ids
     if arcs is not None:
         ids = arcs if ids is None else ids[arcs]
     maker = Maker(solver, metrics, graph, ids, index.searched if reverse else None)
-    begin = _snapped(index, sources, "source")
-    end = begin if targets is None else _snapped(index, targets, "target")
+    begin = _snapped(index, sources, "source", snapping)
+    end = begin if targets is None else _snapped(index, targets, "target", snapping)
     here, there = _Snapped(index, *begin, leaving=not reverse), _Snapped(index, *end, leaving=reverse)
     rows = _Places(maker, index, here, there, reverse)
     shape = len(here.nearest), len(there.nearest)
-    return Table(shape, metrics, rows.blocks, maker.units, begin[0], end[0], reverse)
+    return Table(shape, metrics, rows.blocks, maker.units, np.array(begin[0]), np.array(end[0]), reverse)

@@ -116,6 +116,62 @@ def find_pieces(
 
 
 @jit
+def put_piece(lat: float, lon: float, line: int, piece: int, first: Any, points: Floats, row: Floats) -> None:
+    """Write a row, as `find_pieces` does, for one piece of a street."""
+    width, at = math.cos(math.radians(lat)), np.int64(first[line]) + piece
+    turn = 360.0 * round((points[at, 1] - lon) / 360.0) if abs(lat) <= POLAR_LATITUDE else 0.0
+    up0, aside0 = plane_at(points[at, 0], points[at, 1], lat, lon + turn, width)
+    up1, aside1 = plane_at(points[at + 1, 0], points[at + 1, 1], lat, lon + turn, width)
+    up, aside = up1 - up0, aside1 - aside0
+    along, squared = 0.0, up * up + aside * aside
+    if squared > 0.0:
+        along = min(1.0, max(0.0, -(up0 * up + aside0 * aside) / squared))
+    row[0], row[1] = math.hypot(up0 + along * up, aside0 + along * aside), line
+    row[2], row[3] = piece, along
+
+
+@jit
+def find_directions(
+    rows: Floats,
+    points: Floats,
+    first: Any,
+    ways: Any,
+    left_hand: Any,
+    lat: float,
+    lon: float,
+    bearing: float,
+    around: float,
+    approach: int,
+    directions: Any,
+) -> None:
+    """Find the directions of travel that conditions of a place allow on each piece of a street of `find_pieces`.
+
+    They are the sum of 1 for forward along the street and 2 for backward, and the street has those in `ways`. A
+    direction is allowed if it is within `around` degrees of `bearing`, unless that is negative. On two-way streets, if
+    `approach` is 1, the place has to be on the side on which traffic drives, on the left where `left_hand` says so; if
+    it is 2, on the other side.
+    """
+    for row in range(len(rows)):
+        line = np.int64(rows[row, 1])
+        at = np.int64(first[line]) + np.int64(rows[row, 2])
+        width = math.cos(math.radians(points[at, 0]))
+        up, aside = plane_at(points[at + 1, 0], points[at + 1, 1], points[at, 0], points[at, 1], width)
+        found = np.int64(ways[line])
+        if approach > 0 and found == 3:
+            turn = 360.0 * round((points[at, 1] - lon) / 360.0)
+            to_up, to_aside = plane_at(lat, lon + turn, points[at, 0], points[at, 1], width)
+            on_right = up * to_aside - aside * to_up >= 0.0
+            found = np.int64(1 if (on_right != left_hand[line]) == (approach == 1) else 2)
+        if bearing >= 0.0:
+            own = float(round(math.degrees(math.atan2(aside, up))))
+            for direction in range(1, 3):
+                away = abs(own + 180.0 * (direction - 1) - bearing) % 360.0
+                if min(away, 360.0 - away) > around:
+                    found &= ~direction
+        directions[row] = found
+
+
+@jit
 def put_snaps(rows: Floats, points: Floats, first: Any, passed: Floats, snaps: Floats) -> None:
     """Write a row for the point of each row that `find_pieces` found, unless its distance is infinite.
 
