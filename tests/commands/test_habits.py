@@ -100,6 +100,7 @@ REQUIRED = {
     "accessibility": "a b",
     "centrality": "a",
     "equilibrium": "a",
+    "serve": "a",
     "completion": "bash",
 }
 

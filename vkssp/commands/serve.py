@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vkssp.checks import whole_number
+
 from vkssp.commands.common import Result, add_solver, solver_parameters
 from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError
@@ -46,6 +46,8 @@ def _named(graphs: list[str]) -> dict[str, str]:
 
 def run(args: argparse.Namespace) -> Result:
     """Answer requests until a signal ends the program."""
+    from vkssp.checks import whole_number
+
     port = whole_number(args.port, "port", 0, 65535)
     uvicorn = optional("uvicorn", "'vkssp serve' needs", "server")
     optional("orjson", "'vkssp serve' needs", "server")
