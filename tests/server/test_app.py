@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -16,7 +19,10 @@ from vkssp.server.limits import Limits
 def router() -> Router:
     """A street of two parts, 100 and 200 tenths of a second long, and one that it does not reach."""
     nodes = [(0, 0), (0, 1), (0, 3), (9, 0), (9, 1)]
-    return Router(street_map(nodes, [(0, 1, 100), (1, 2, 200), (3, 4, 100)]), device="cpu")
+    graph = street_map(nodes, [(0, 1, 100), (1, 2, 200), (3, 4, 100)])
+    assert graph.streets is not None
+    streets = replace(graph.streets, point_node=np.array([1000, 1001, 1001, 1002, 1003, 1004]))
+    return Router(replace(graph, streets=streets), device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +93,34 @@ def test_a_profile_is_looked_up_if_there_are_several(router: Router) -> None:
     assert client.get("/nearest/v1/foot/0,0").json()["message"] == "There is no profile foot; there are bike, car."
     assert client.get("/route/v1/car/0,0;0.001,0?steps=true").status_code == 200
     assert client.get("/route/v1/bike/0,0;0.001,0?steps=true").json()["code"] == "DisabledDataset"
+
+
+def test_annotations_of_parts_of_streets(client: TestClient) -> None:
+    answer = client.get("/route/v1/car/0.0005,0;0.002,0?annotations=true&overview=false").json()
+    (leg,) = answer["routes"][0]["legs"]
+    assert leg["annotation"]["duration"] == [5.0, 10.0] and leg["duration"] == 15.0
+    assert leg["annotation"]["distance"] == pytest.approx([55.6, 111.2], abs=0.1)
+    assert leg["annotation"]["speed"] == [11.1, 11.1] and "geometry" not in answer["routes"][0]
+    assert leg["annotation"]["nodes"] == [1000, 1001, 1002]
+    answer = client.get("/route/v1/car/0.002,0;0.0015,0?annotations=duration&steps=true").json()
+    (leg,) = answer["routes"][0]["legs"]
+    assert leg["annotation"] == {"duration": [5.0]} and leg["summary"] == "Street 1"
+
+
+def test_match(client: TestClient) -> None:
+    trace = "0.0001,0.00001;0.0005,-0.00001;0.002,0.00001"
+    answer = client.get(f"/match/v1/car/{trace}?radiuses=5;5;5&timestamps=0;5;20&overview=full").json()
+    (matching,) = answer["matchings"]
+    assert matching["duration"] == pytest.approx(19.0, abs=0.1) and matching["confidence"] > 0.9
+    assert [point["waypoint_index"] for point in answer["tracepoints"]] == [0, 1, 2]
+    assert client.get("/match/v1/car/0,0;0.0,0.009").json()["code"] == "NoMatch"
+
+
+def test_trip(client: TestClient) -> None:
+    url = "/trip/v1/car/0,0;0.003,0;0.001,0"
+    answer = client.get(f"{url}?source=first&destination=any&roundtrip=false").json()
+    assert [waypoint["waypoint_index"] for waypoint in answer["waypoints"]] == [0, 2, 1]
+    assert [leg["duration"] for leg in answer["trips"][0]["legs"]] == [10.0, 20.0]
+    assert len(client.get(url).json()["trips"][0]["legs"]) == 3
+    assert client.get(f"{url}?roundtrip=false").json()["code"] == "NotImplemented"
+    assert client.get("/trip/v1/car/0,0;0.0,0.009").json()["code"] == "NoTrips"

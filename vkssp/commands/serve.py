@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-
 from vkssp.commands.common import Result, add_solver, solver_parameters
 from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError

@@ -6,14 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from vkssp.errors import NoRouteError, QueryError
+from vkssp.server.answers.match import match
 from vkssp.server.answers.nearest import nearest
 from vkssp.server.answers.route import route
 from vkssp.server.answers.table import table
+from vkssp.server.answers.trip import trip
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
 from vkssp.server.requests import Request, TileRequest
 
-_ANSWERS: dict[str, Callable[[Dataset, Any], dict[str, Any]]] = {"route": route, "nearest": nearest, "table": table}
+_ANSWERS: dict[str, Callable[[Dataset, Any], dict[str, Any]]] = {
+    "route": route,
+    "nearest": nearest,
+    "table": table,
+    "match": match,
+    "trip": trip,
+}
 
 
 def answer(dataset: Dataset, request: Request | TileRequest) -> dict[str, Any]:

@@ -9,10 +9,12 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.route import Leg, Route, Step
+from vkssp.server.answers.annotations import annotation
 from vkssp.server.answers.numbers import location, tenth
 from vkssp.server.dataset import Dataset
 from vkssp.server.polyline import encoded
 from vkssp.server.requests import Shown
+from vkssp.server.simplification import simplified
 
 
 def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -
         dataset.need("ROUTE_STEPS")
     if request.steps or request.overview != "false" or request.annotations:
         dataset.need("ROUTE_GEOMETRY")
-    legs = [leg_answer(leg, request) for leg in route.legs]
+    legs = [leg_answer(graph, leg, request) for leg in route.legs]
     made: dict[str, Any] = {
         "legs": legs,
         "weight_name": "duration" if route.duration_s is not None else "weight",
@@ -41,7 +43,8 @@ def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -
         **_sums(legs),
     }
     if request.overview in ("simplified", "full") and route.points is not None:
-        made["geometry"] = geometry(route.points, request.geometries)
+        points = route.points if request.overview == "full" else simplified(route.points)
+        made["geometry"] = geometry(points, request.geometries)
     return made
 
 
@@ -59,18 +62,37 @@ def geometry(points: npt.NDArray[np.float64], form: str) -> str | dict[str, Any]
     return {"type": "LineString", "coordinates": rounded}
 
 
-def leg_answer(leg: Leg, request: Shown) -> dict[str, Any]:
+def summary(graph: Graph, leg: Leg) -> str:
+    """Return the names of the two streets that a leg follows for the longest time, in the order of travel."""
+    streets = graph.streets
+    if streets is None:
+        return ""
+    name = streets.name[leg.arcs]
+    if streets.ref is not None:
+        unnamed = name == 0
+        name = np.where(unnamed, streets.ref[leg.arcs], name)
+    found, first, which = np.unique(name, return_index=True, return_inverse=True)
+    time = np.bincount(which, graph.weight[leg.arcs] * leg.parts, len(found))
+    time[found == 0] = -1.0  # streets without name and number
+    longest = np.lexsort((first, -time))[:2]
+    longest = longest[time[longest] >= 0]
+    return ", ".join(streets.names[found[one]] for one in longest[np.argsort(first[longest])].tolist())
+
+
+def leg_answer(graph: Graph, leg: Leg, request: Shown) -> dict[str, Any]:
     """Return a leg."""
     seconds = leg.weight if leg.duration_s is None else leg.duration_s
     made: dict[str, Any] = {
         "steps": [step_answer(step, leg, request) for step in leg.steps],
-        "summary": "",
+        "summary": summary(graph, leg) if request.steps else "",
         "duration": tenth(seconds),
         "weight": tenth(seconds),
         "distance": tenth(leg.distance_m),
     }
     if request.overview == "by_legs":
         made["geometry"] = geometry(leg.points, request.geometries)
+    if request.annotations:
+        made["annotation"] = annotation(graph, leg, request.annotations)
     return made
 
 
