@@ -1,5 +1,6 @@
 """Publications that the algorithms come from."""
 
+ABRAHAM = "I. Abraham, D. Delling, A. V. Goldberg, R. F. Werneck, Alternative routes in road networks, 2013"
 BELLMAN_FORD = "R. Bellman, On a routing problem, 1958; L. R. Ford, Network flow theory, 1956"
 CRAUSER = "A. Crauser, K. Mehlhorn, U. Meyer, P. Sanders, A parallelization of Dijkstra's shortest path algorithm, 1998"
 DAVIDSON = (

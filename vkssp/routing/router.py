@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
-from vkssp.checks import choice, flag, number_of, shown, whole_numbers
+from vkssp.checks import choice, flag, number_of, shown, whole_number, whole_numbers
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
@@ -24,6 +24,7 @@ from vkssp.graph.metric import in_seconds, measured_by, unit_of
 from vkssp.graph.traffic import Change, changed_weights, speed_weights
 from vkssp.resource import Resource
 from vkssp.route import Place, Route
+from vkssp.routing.alternatives import MAX_SHARING, MAX_STRETCH, MIN_OPTIMAL, checked_bounds, find_alternatives
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.cells import Cells, grid, hexagons
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
@@ -31,7 +32,7 @@ from vkssp.routing.legs import find_leg_paths, merged
 from vkssp.routing.matching import GAPS, MAX_SPEED_KMH, Matching, checked_trace, match_trace
 from vkssp.routing.nearest_nodes import nearest_nodes
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
-from vkssp.routing.places import candidates, checked_place, nearest_places, text
+from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
 from vkssp.routing.route_assembly import joined, leg_of, through
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
@@ -45,6 +46,9 @@ from vkssp.solver.several import Devices
 from vkssp.solver.shared_graph import WeightsChange
 from vkssp.solver.solver import Solver
 from vkssp.solver.table import Table, checked_metrics
+
+# Names of places in errors, and the largest number of alternatives that a caller may ask for.
+_ENDS, _MOST_ALTERNATIVES = ["from", "to"], 100
 
 
 class _Backward(NamedTuple):
@@ -275,9 +279,80 @@ class Router(Resource):
                         legs.append(through([leg_of(index, graph, *pair, part, context) for pair, part in pairs]))
                 return joined(legs, self.solver, began)
             failed = leg_paths
-        between = ", or an area to avoid lies between them" if index.avoided is not None else ""
-        raise NoRouteError(
-            f"no route leads from {text(places[failed])} to {text(places[failed + 1])}; the two may lie on separate "
+        raise self._no_route(places[failed : failed + 2])
+
+    @rescaled
+    def alternatives(
+        self,
+        origin: PlaceLike,
+        destination: PlaceLike,
+        number: int = 2,
+        *,
+        max_stretch: float = MAX_STRETCH,
+        max_sharing: float = MAX_SHARING,
+        min_optimal: float = MIN_OPTIMAL,
+        steps: bool = False,
+    ) -> list[Route]:
+        """Return the best route from one place to another, and good routes that differ from it.
+
+        The alternatives are paths over plateaus of two shortest-path trees, one from each place. They are admissible in
+        the sense of Abraham, Delling, Goldberg and Werneck (2013). The first such call makes a second solver, which
+        searches backward.
+
+        Parameters
+        ----------
+        origin, destination : tuple of (float, float)
+            Latitude and longitude in degrees.
+        number : int
+            Maximum number of alternatives beside the best route.
+        max_stretch : float
+            By which share an alternative may weigh more than the best route; so, too, the part of it that the best
+            route does not share.
+        max_sharing : float
+            What the arcs that an alternative shares with the routes before it may weigh, as a share of the best route.
+        min_optimal : float
+            Parts of an alternative that weigh at most this share of the best route are shortest paths.
+        steps : bool
+            Whether to put instructions into `Route.steps`.
+
+        Returns
+        -------
+        list of Route
+            The best route, as `route` finds it, then the alternatives, the best ones first; there may be none.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, or in an area to avoid, or another argument is out of range.
+        NoRouteError
+            If no route leads there.
+        """
+        began, count = time.perf_counter(), whole_number(number, "number", 0, _MOST_ALTERNATIVES)
+        bounds, steps = checked_bounds(max_stretch, max_sharing, min_optimal), flag(steps, "steps")
+        index = self.index
+        given = zip(pairs_of([origin, destination]), _ENDS, strict=True)
+        places = [checked_place(index, place, name) for place, name in given]
+        for snaps in candidates(index, places, _ENDS):
+            with self._facing(True) as behind:
+                index = self.index
+                graph, backward = self._clocked(self._given(index)), self._backward
+                assert backward is not None
+                best = find_leg_paths(self.solver, index, snaps, False)
+                if isinstance(best, int):
+                    continue
+                others = find_alternatives(self.solver, (behind, backward.arcs), index, snaps, best[0], count, bounds)
+            ends = list(zip(places, snaps, strict=True))
+            legs = [
+                leg_of(index, graph, ends[0], ends[1], path, (1, True) if steps else None) for path in [*best, *others]
+            ]
+            return [joined([leg], self.solver, began) for leg in legs]
+        raise self._no_route(places)
+
+    def _no_route(self, places: Sequence[LatLon]) -> NoRouteError:
+        """Return the error for two places that no route joins."""
+        between = ", or an area to avoid lies between them" if self.index.avoided is not None else ""
+        return NoRouteError(
+            f"no route leads from {text(places[0])} to {text(places[1])}; the two may lie on separate "
             f"islands, or a one-way street leads out of the map{between}"
         )
 
