@@ -39,3 +39,7 @@ ALGORITHMS = (
     "near_far",
     "phast",
 )
+#: What map matching does where a trace has a gap, and its greatest plausible speed in km/h.
+GAPS, MAX_SPEED_KMH = ("split", "ignore"), 180.0
+#: Where a trip through places may begin, and where it may end, before it returns if it does.
+SOURCES, DESTINATIONS = ("any", "first"), ("any", "last")

@@ -92,6 +92,8 @@ REQUIRED = {
     "info": "a",
     "prepare": "a b",
     "route": "a --from 1,2 --to 1,2",
+    "trip": "a --places p.csv",
+    "match": "a --trace t.gpx",
     "nearest": "a --at 1,2",
     "isochrone": "a --from 1,2 --minutes 5",
     "table": "a --sources s -o t.csv",

@@ -30,6 +30,7 @@ READ = (
     "sources",
     "targets",
     "places",
+    "positions",
     "opportunities",
     "origins",
     "traffic",

@@ -20,6 +20,7 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.commands.routing import add_avoid, add_metric
+from vkssp.errors import QueryError
 from vkssp.options import Help
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="LAT,LON",
         help=Help("place to pass; may be repeated", ", in the order of travel"),
     )
+    parser.add_argument(
+        "--alternatives", type=int, metavar="N", help=Help("find up to N other good routes, too", "; not with --via")
+    )
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument("--steps", action="store_true", help="print the instructions along the route")
@@ -61,6 +65,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find a route, and write the requested files."""
+    from vkssp.features.features import Features
+    from vkssp.features.files import write_layers
     from vkssp.features.quantities import format_distance, format_duration
     from vkssp.route_file import check_route_ending
     from vkssp.routing.map import write_map
@@ -69,12 +75,18 @@ def run(args: argparse.Namespace) -> Result:
     check_outputs(args, output=None, map="HTML")
     if args.output is not None:
         check_route_ending(args.output)
+    if args.alternatives is not None and (args.via or args.continue_straight is not None):
+        raise QueryError("--alternatives is for a route without via points; leave --via and --continue-straight out")
     parameters = solver_parameters(args)
     graph = load(args)
     with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
-        found = router.route(
-            args.origin, args.destination, via=args.via, steps=args.steps, continue_straight=args.continue_straight
-        )
+        others: list[Route] = []
+        if args.alternatives is None:
+            found = router.route(
+                args.origin, args.destination, via=args.via, steps=args.steps, continue_straight=args.continue_straight
+            )
+        else:
+            found, *others = router.alternatives(args.origin, args.destination, args.alternatives, steps=args.steps)
         driver = router.solver.answered_by[0].info.driver
     result: dict[str, Any] = {
         "distance_m": found.distance_m,
@@ -104,6 +116,12 @@ def run(args: argparse.Namespace) -> Result:
         figures["duration"] = [format_duration(seconds or 0.0) for seconds in _figure(found, "duration_s")]
     for name, (whole, *of_legs) in figures.items():
         lines.append(f"{name:9} {whole}" + (f" ({' + '.join(of_legs)})" if vias else ""))
+    if args.alternatives is not None:
+        keys = ("distance_m", "duration_s", "weight")
+        result["alternatives"] = [{key: getattr(other, key) for key in keys} for other in others]
+        for other in others:
+            far = f"{other.weight:,.0f}" if other.duration_s is None else format_duration(other.duration_s)
+            lines.append(f"or        {format_distance(other.distance_m or 0.0)}, {far}")
     if args.steps:
         result["steps"] = [
             {"leg": number, **dataclasses.asdict(step)}
@@ -114,7 +132,10 @@ def run(args: argparse.Namespace) -> Result:
     lines.append(f"device    {found.device}")
     lines.append(f"query     {found.query_ms:.1f} ms with {found.algorithm}")
     if args.output:
-        found.write(args.output)
+        if others:
+            write_layers(args.output, [Features.of([found, *others], "routes")])
+        else:
+            found.write(args.output)
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map:

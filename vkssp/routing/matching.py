@@ -46,12 +46,8 @@ if TYPE_CHECKING:
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
 
-#: What to do where a trace has a gap.
-GAPS = ("split", "ignore")
 #: Standard deviation of positions in metres, and how many of them a street may be away.
 RADIUS_M, REACH = 5.0, 3.0
-#: Greatest speed in km/h, by which detours of a trace with times are implausible.
-MAX_SPEED_KMH = 180.0
 # Mean difference between route and straight line, and what turning round at a position costs, in metres.
 _BETA_M, _TURN_M = 10.0, 50.0
 # Greatest detour in metres if times are not known.

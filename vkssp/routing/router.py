@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
 from vkssp.checks import choice, flag, number_of, shown, whole_number, whole_numbers
+from vkssp.choices import DESTINATIONS, GAPS, MAX_SPEED_KMH, SOURCES
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
@@ -29,7 +30,7 @@ from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.cells import Cells, grid, hexagons
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
 from vkssp.routing.legs import find_leg_paths, merged
-from vkssp.routing.matching import GAPS, MAX_SPEED_KMH, Matching, checked_trace, match_trace
+from vkssp.routing.matching import Matching, checked_trace, match_trace
 from vkssp.routing.nearest_nodes import nearest_nodes
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
 from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
@@ -38,7 +39,7 @@ from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.stops import with_snapping
 from vkssp.routing.table_places import table_of_places
-from vkssp.routing.trip import DESTINATIONS, SOURCES, Trip, order_of_trip, require_room
+from vkssp.routing.trip import Trip, order_of_trip, require_room
 from vkssp.solver.decay import Decay
 from vkssp.solver.pool import SolverPool, solver_on
 from vkssp.solver.rescaling import rescaled, restarting
@@ -480,7 +481,7 @@ class Router(Resource):
         checked = checked_trace(index, trace, timestamps, radiuses, bearings, waypoints, tidy)
         with self.solver.holding():
             index = self.index
-            return match_trace(self.solver, index, self._given(index), checked, gaps, speed, steps, began)
+            return match_trace(self.solver, index, self._clocked(self._given(index)), checked, gaps, speed, steps, began)
 
     def nearest(self, place: PlaceLike, number: int = 1, *, snapping: str = "default") -> list[Place]:
         """Return the points on streets that are nearest to a place, one for each street.

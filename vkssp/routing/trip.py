@@ -20,14 +20,11 @@ from vkssp.features.quantities import format_distance, format_duration
 from vkssp.features.shaped import Shaped
 from vkssp.jit import kernels
 from vkssp.memory import require
-from vkssp.route_file import check_route_ending as check_route_ending
 
 if TYPE_CHECKING:
     from vkssp.features.features import Features
     from vkssp.route import Route
 
-#: Where a trip may begin, and where it may end, before it returns if it does.
-SOURCES, DESTINATIONS = ("any", "first"), ("any", "last")
 #: Most places, with one that is nowhere, whose best order is found.
 EXACT = 12
 # Passes over all parts of a tour that are tried to improve it.
@@ -102,7 +99,7 @@ def order_of_trip(
     cost : numpy.ndarray
         Cost of the route from each place to each other, infinite if there is none, shape (n, n), float64.
     source, destination : str
-        Where the trip begins and ends; see `SOURCES` and `DESTINATIONS`.
+        Where the trip begins and ends; see `vkssp.Router.trip`.
     roundtrip : bool
         Whether the way back from the last to the first place counts.
 
