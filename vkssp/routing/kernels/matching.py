@@ -177,13 +177,20 @@ def _remove_least(work: Any, size: int) -> None:
 
 
 @jit
-def _search(network: Any, work: Any, stamp: int, seeds: Any, state: int, reach: float, wanted: int) -> None:
-    """Search from a state until some wanted nodes are settled, not beyond nodes farther than `reach` metres."""
-    size = 0
+def _search(
+    network: Any, work: Any, stamp: int, seeds: Any, state: int, reach: float, wanted: int, goals: Any, goal: int
+) -> None:
+    """Search from a state until some wanted nodes are settled, not beyond nodes farther than `reach` metres.
+
+    The search also ends when the best path to the state `goal` is known, if that is not negative.
+    """
+    size, bound = 0, np.int64(2**62)
     for i in range(seeds.first[state], seeds.first[state + 1]):
         size = _improve(work, stamp, np.int64(seeds.node[i]), seeds.weight[i], seeds.metres[i], -1, size)
     while size > 0:
         node = np.int64(work.heap[0])
+        if work.key[node] >= bound:
+            break
         size -= 1
         _remove_least(work, size)
         work.place[node] = _SETTLED
@@ -191,6 +198,10 @@ def _search(network: Any, work: Any, stamp: int, seeds: Any, state: int, reach: 
             wanted -= 1
             if wanted == 0:
                 break
+            if goal >= 0:
+                for i in range(goals.first[goal], goals.first[goal + 1]):
+                    if goals.node[i] == node:
+                        bound = min(bound, work.key[node] + goals.weight[i])
         key, metres = work.key[node], work.metres[node]
         if metres > reach:
             continue
@@ -262,7 +273,7 @@ def _transitions(
                 continue
             stamp += 1
             wanted = _mark(work, stamp, goals, first, last)
-            _search(network, work, stamp, seeds, state, reach, wanted)
+            _search(network, work, stamp, seeds, state, reach, wanted, goals, -1)
             for there in range(first, last):
                 if states.emission[there] == -np.inf:
                     continue
@@ -397,7 +408,7 @@ def find_paths(network: Any, work: Any, seeds: Any, goals: Any, stamp: int, ends
             continue
         stamp += 1
         wanted = _mark(work, stamp, goals, leg, leg + 1)
-        _search(network, work, stamp, seeds, leg, np.inf, wanted)
+        _search(network, work, stamp, seeds, leg, np.inf, wanted, goals, leg)
         goal = _best_goal(work, stamp, goals, leg)
         ends[leg, 0], ends[leg, 2], ends[leg, 3] = total, -1, goal
         if goal < 0:
