@@ -25,62 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
-class Step(Shaped):
-    """Instruction at a place along a route, and the part of the route from there to the next step.
-
-    Attributes
-    ----------
-    type : str
-        "depart", "turn", "continue" (a road bends where others leave it), "new name", "fork", "ramp", "merge",
-        "roundabout", "exit roundabout" (if the route begins in the roundabout), "uturn", "board" and "disembark" (a
-        ferry or train), "arrive".
-    modifier : str
-        Direction: "straight", "slight right", "right", "sharp right", "uturn", "sharp left", "left" or "slight left".
-        For an arrival, the side of the street that the place is on. Empty if there is no direction.
-    instruction : str
-        The same as an English sentence.
-    name, ref : str
-        Name and number of the street from here on; empty if there is none.
-    way : int or None
-        OSM way id of the first street from here on; None if unknown.
-    exit : int or None
-        Exit of the roundabout to take, counted from 1.
-    distance_m : float
-        Metres to the next step.
-    duration_s : float or None
-        Seconds to the next step, the turn here included; None if weights are not durations.
-    lat, lon : float
-        The place, in degrees.
-    first, last : int
-        First and last index, both included, of the points of the leg on the part to the next step.
-    """
-
-    type: str
-    modifier: str
-    instruction: str
-    name: str
-    ref: str
-    way: int | None
-    exit: int | None
-    distance_m: float
-    duration_s: float | None
-    lat: float
-    lon: float
-    first: int
-    last: int
-
-    @property
-    def geometry(self) -> Any:
-        """The place, as a shapely Point; `Route.features` has the line to the next step."""
-        return dots(np.array([self.lat]), np.array([self.lon]))[0]
-
-    @property
-    def properties(self) -> dict[str, Any]:
-        """The attributes but for the place and the indices."""
-        return {key: value for key, value in vars(self).items() if key not in ("lat", "lon", "first", "last")}
-
-
 _Made = TypeVar("_Made")
 
 
@@ -158,6 +102,140 @@ class Place(_Deferred, Shaped):
         """Name of the street, metres between the two points, and the place asked for."""
         asked = {"asked_lat": float(self.lat), "asked_lon": float(self.lon)}
         return {"name": self.name, "snapped_m": number(self.snapped_m), **asked}
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Lane before an intersection.
+
+    Attributes
+    ----------
+    indications : tuple of str
+        Directions that are marked on the lane: "left", "slight left", "straight", "uturn", ..., or "none".
+    valid : bool
+        Whether the lane leads on along the route.
+    """
+
+    indications: tuple[str, ...]
+    valid: bool
+
+
+@dataclass(frozen=True)
+class Intersection:
+    """Place along a route where streets meet.
+
+    Attributes
+    ----------
+    lat, lon : float
+        The place, in degrees.
+    bearings : tuple of int
+        Directions of the streets that leave it, in degrees clockwise from north, ascending.
+    entry : tuple of bool
+        Whether each of these streets may be entered from where the route comes.
+    came, out : int or None
+        Index of the street that the route comes from, None at a departure, and of the one that it takes, None at an
+        arrival.
+    lanes : tuple of Lane
+        Lanes of the street before the intersection, from left to right; empty if they are not known.
+    classes : tuple of str
+        Classes of the street that the route takes.
+    """
+
+    lat: float
+    lon: float
+    bearings: tuple[int, ...]
+    entry: tuple[bool, ...]
+    came: int | None
+    out: int | None
+    lanes: tuple[Lane, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step(_Deferred, Shaped):
+    """Instruction at a place along a route, and the part of the route from there to the next step.
+
+    Attributes
+    ----------
+    type : str
+        Kind of manoeuvre, as OSRM names them: "depart", "turn", "continue" (the street turns), "new name", "merge",
+        "on ramp", "off ramp", "fork", "end of road", "roundabout", "rotary" (a large roundabout with a name),
+        "roundabout turn" (a small one, like an intersection), "exit roundabout", "exit rotary", "use lane",
+        "notification" (the mode of travel changes), "arrive".
+    modifier : str
+        Direction: "straight", "slight right", "right", "sharp right", "uturn", "sharp left", "left" or "slight left".
+        For an arrival, the side of the street that the place is on. Empty if there is no direction.
+    instruction : str
+        The same as an English sentence.
+    name, ref : str
+        Name and number of the street from here on; empty if there is none.
+    way : int or None
+        OSM way id of the first street from here on; None if unknown.
+    exit : int or None
+        Exit of the roundabout to take, counted from 1.
+    distance_m : float
+        Metres to the next step.
+    duration_s : float or None
+        Seconds to the next step, the turn here included; None if weights are not durations.
+    lat, lon : float
+        The place, in degrees.
+    first, last : int
+        First and last index, both included, of the points of the leg on the part to the next step.
+    weight : int
+        Weight of the part to the next step, the turn here included, in units of the weights of the graph.
+    bearing_before, bearing_after : int
+        Directions of travel before and after the manoeuvre, in degrees clockwise from north; 0 before a departure and
+        after an arrival.
+    pronunciation, destinations, exits, rotary_name : str
+        How the name is spoken, places that signs name, numbers of the motorway's exit, and the name of the roundabout;
+        empty if there are none.
+    mode : str
+        Mode of travel from here on, such as "driving" or "ferry".
+    driving_side : str
+        Side of the street on which traffic keeps: "right" or "left".
+    intersections : tuple of Intersection
+        Intersections from here on, the place of the step first, without that of the next step.
+    """
+
+    type: str
+    modifier: str
+    instruction: str
+    name: str
+    ref: str
+    way: int | None
+    exit: int | None
+    distance_m: float
+    duration_s: float | None
+    lat: float
+    lon: float
+    first: int
+    last: int
+    weight: int = 0
+    bearing_before: int = field(default=0, repr=False)
+    bearing_after: int = field(default=0, repr=False)
+    pronunciation: str = field(default="", repr=False)
+    destinations: str = ""
+    exits: str = ""
+    rotary_name: str = field(default="", repr=False)
+    mode: str = "driving"
+    driving_side: str = "right"
+    intersections: tuple[Intersection, ...] = field(default_factory=tuple, repr=False)
+
+    @property
+    def geometry(self) -> Any:
+        """The place, as a shapely Point; `Route.features` has the line to the next step."""
+        return dots(np.array([self.lat]), np.array([self.lon]))[0]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The attributes but for the place, the indices, the weight, the bearings and the intersections."""
+        return {name: getattr(self, name) for name in _STEP_PROPERTIES}
+
+
+_STEP_PROPERTIES = (
+    *("type", "modifier", "instruction", "name", "ref", "way", "exit", "distance_m", "duration_s"),
+    *("destinations", "exits", "mode"),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,9 +99,8 @@ def _features(route: Route) -> Iterator[tuple[dict[str, Any], npt.NDArray[np.flo
         yield place_properties(place, role), place
     for at, leg in enumerate(route.legs, 1):
         for step in leg.steps:
-            told = {key: value for key, value in vars(step).items() if key not in ("lat", "lon", "first", "last")}
             along = leg.points[step.first : step.last + 1]
-            yield {"role": "step", "leg": at, **told}, step if step.type == "arrive" else along
+            yield {"role": "step", "leg": at, **step.properties}, step if step.type == "arrive" else along
 
 
 def route_geojson(route: Route) -> dict[str, Any]:

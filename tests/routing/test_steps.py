@@ -42,21 +42,21 @@ def road(name: str = "", **tags: str) -> dict[str, str]:
 
 WEST, NORTH, EAST, SOUTH = (0.0, -0.001), (0.001, 0.0), (0.0, 0.001), (-0.001, 0.0)
 FOUR: list[Way] = [
-    (1, [1, 0], road("West")),
-    (2, [0, 2], road("North")),
-    (3, [0, 3], road("East")),
-    (4, [4, 0], road("South")),
+    (1, [1, 0], road("Ash")),
+    (2, [0, 2], road("Birch")),
+    (3, [0, 3], road("Cedar")),
+    (4, [4, 0], road("Dogwood")),
 ]
 
 
 @pytest.mark.parametrize("turns", ["none", "restrictions", "costs"])
 def test_turns_at_a_crossing(tmp_path: Path, turns: str) -> None:
     wanted = {
-        (WEST, NORTH): ["Head east on West", "Turn left onto North"],
-        (WEST, SOUTH): ["Head east on West", "Turn right onto South"],
-        (WEST, EAST): ["Head east on West", "Continue onto East"],
-        (NORTH, SOUTH): ["Head south on North", "Continue onto South"],
-        (SOUTH, EAST): ["Head north on South", "Turn right onto East"],
+        (WEST, NORTH): ["Head east on Ash", "Turn left onto Birch"],
+        (WEST, SOUTH): ["Head east on Ash", "Turn right onto Dogwood"],
+        (WEST, EAST): ["Head east on Ash", "Continue onto Cedar"],
+        (NORTH, SOUTH): ["Head south on Birch", "Continue onto Dogwood"],
+        (SOUTH, EAST): ["Head north on Dogwood", "Turn right onto Cedar"],
     }
     for (start, goal), words in wanted.items():
         steps = told(tmp_path, CROSS, FOUR, start, goal, turns=turns)
@@ -81,7 +81,7 @@ def test_nothing_is_said_where_the_way_is_plain(tmp_path: Path) -> None:
 def test_a_name_and_a_number(tmp_path: Path) -> None:
     ways = [*FOUR[:1], (2, [0, 2], road("North", ref="B 3;B 37")), (3, [0, 3], road(ref="K 7")), FOUR[3]]
     north, east = told(tmp_path, CROSS, ways, WEST, NORTH)[1], told(tmp_path, CROSS, ways, SOUTH, EAST)[1]
-    assert (north.name, north.ref, north.instruction) == ("North", "B 3;B 37", "Turn left onto North (B 3/B 37)")
+    assert (north.name, north.ref, north.instruction) == ("North", "B 3; B 37", "Turn left onto North (B 3/B 37)")
     assert (east.name, east.ref, east.instruction) == ("", "K 7", "Turn right onto K 7")
 
 
@@ -105,11 +105,12 @@ def test_exits_of_a_roundabout_are_counted(tmp_path: Path, turns: str) -> None:
     for k, nth in ((1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th")):
         steps = told(tmp_path, nodes, ways, ends[0], ends[k], turns=turns)
         assert [step.instruction for step in steps[1:-1]] == [
-            f"Enter the roundabout and take the {nth} exit onto Road {k}"
+            f"Enter the roundabout and take the {nth} exit onto Road {k}",
+            f"Leave the roundabout onto Road {k}",
         ]
         assert (steps[1].type, steps[1].exit) == ("roundabout", k)
-        # The way round is part of the step, and so is the road after it.
-        assert steps[1].distance_m > haversine(*nodes[k], *ends[k])
+        assert steps[2].type == "exit roundabout"
+        assert steps[2].distance_m == pytest.approx(haversine(*nodes[k], *ends[k]), rel=1e-3)
     # One that is not left again, and one that the route begins in.
     on_ring = tuple((a + b) / 2 for a, b in zip(nodes[2], nodes[3], strict=True))
     inside = told(tmp_path, nodes, ways, ends[0], on_ring, turns=turns)  # type: ignore[arg-type]
@@ -131,7 +132,7 @@ def test_ramps_merges_and_forks(tmp_path: Path) -> None:
     ]
     off = told(tmp_path, nodes, ways, (0.0, 0.001), (-0.004, 0.029))
     assert [step.instruction for step in off] == [
-        "Head east on A 1", "Take the ramp on the right", "Merge onto A 2", "Arrive at your destination"
+        "Head east on A 1", "Take the exit on the right", "Merge onto A 2", "Arrive at your destination"
     ]  # fmt: skip
     assert [step.type for step in told(tmp_path, nodes, ways, (0.0, 0.001), (0.0, 0.019))] == ["depart", "arrive"]
     # Without being slip roads the two would be a fork.

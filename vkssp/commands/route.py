@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> Result:
             lines.append(f"or        {format_distance(other.distance_m or 0.0)}, {far}")
     if args.steps:
         result["steps"] = [
-            {"leg": number, **dataclasses.asdict(step)}
+            {"leg": number, **step.properties, **{key: getattr(step, key) for key in ("lat", "lon", "first", "last")}}
             for number, leg in enumerate(found.legs, 1)
             for step in leg.steps
         ]

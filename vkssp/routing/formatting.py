@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 _COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
+#: Modes of travel in which something carries the traveller.
+CARRIERS = ("ferry", "train")
 _ADVERBS = {"slight": "slightly", "sharp": "sharply"}
 
 
@@ -32,44 +34,59 @@ def street_label(name: str, ref: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def instruction(kind: str, modifier: str, street: str, exit: int | None = None) -> str:
+def instruction(
+    kind: str, modifier: str, street: str, exit: int | None = None, destinations: str = "", mode: str = "driving"
+) -> str:
     """Return an instruction in English.
 
     Parameters
     ----------
     kind, modifier : str
-        As in `vkssp.route.Step`; the modifier of a departure is a point of the compass.
+        As in `vkssp.route.Step`, or "board" and "disembark"; the modifier of a departure is a point of the compass.
     street : str
         Label of the street after the manoeuvre, empty if it has no name.
     exit : int, optional
         Number of the roundabout's exit to take.
+    destinations : str
+        Places that signs name, empty if there are none.
+    mode : str
+        Mode of travel after the manoeuvre.
     """
     onto = f" onto {street}" if street else ""
     if kind in ("turn", "continue"):
         where = onto if kind == "turn" or not street else f" to stay on {street}"
         if modifier == "uturn":
             return f"Make a U-turn{where}"
-        degree, _, side = modifier.rpartition(" ")
-        turn = f"{_ADVERBS[degree]} {side}" if degree in _ADVERBS else modifier
-        return f"Go straight on{onto}" if modifier == "straight" else f"Turn {turn}{where}"
-    if kind == "new name":
-        return f"Make a U-turn{onto}" if modifier == "uturn" else f"Continue{onto}"
+        return f"Go straight on{onto}" if modifier == "straight" else f"Turn {_turn(modifier)}{where}"
     if kind == "depart":
         return f"Head {modifier} on {street}" if street else f"Head {modifier}"
-    if kind == "roundabout":
-        return "Enter the roundabout" + ("" if exit is None else f" and take the {_ordinal(exit)} exit{onto}")
-    side = modifier.rpartition(" ")[2]
-    if kind == "fork":
-        return f"Keep {'straight on' if modifier == 'straight' else side}{onto}"
-    if kind == "ramp":
-        return "Take the ramp" + ("" if modifier == "straight" else f" on the {side}") + onto
-    if modifier == "uturn":
-        return f"Make a U-turn{onto}"
     if kind == "board":
-        return f"Board {street or 'the ferry or train'}"
+        return f"Board {street or f'the {mode}'}"
     if kind == "disembark":
         return f"Disembark and continue on {street}" if street else "Disembark and continue"
-    return {"merge": "Merge", "exit roundabout": "Leave the roundabout"}[kind] + onto
+    if kind == "notification":
+        return f"Continue on {street}" if street else f"Continue {mode}"
+    if kind in ("roundabout", "rotary", "roundabout turn"):
+        return "Enter the roundabout" + ("" if exit is None else f" and take the {_ordinal(exit)} exit{onto}")
+    side = modifier.rpartition(" ")[2]
+    if kind in ("on ramp", "off ramp"):
+        ramp = "Take the ramp" if kind == "on ramp" else "Take the exit"
+        toward = f" toward {destinations}" if destinations else onto
+        return ramp + ("" if modifier in ("straight", "uturn") else f" on the {side}") + toward
+    if modifier == "uturn":
+        return f"Make a U-turn{onto}"
+    if kind in ("fork", "use lane"):
+        return f"Keep {'straight on' if modifier == 'straight' else side}{onto}"
+    if kind == "end of road":
+        return f"At the end of the road turn {_turn(modifier)}{onto}"
+    if kind == "merge":
+        return f"Merge{onto}"
+    return ("Leave the roundabout" if kind.startswith("exit") else "Continue") + onto
+
+
+def _turn(modifier: str) -> str:
+    degree, _, side = modifier.rpartition(" ")
+    return f"{_ADVERBS[degree]} {side}" if degree in _ADVERBS else modifier
 
 
 def arrival(number: int, is_last: bool, side: str) -> str:

@@ -481,7 +481,9 @@ class Router(Resource):
         checked = checked_trace(index, trace, timestamps, radiuses, bearings, waypoints, tidy)
         with self.solver.holding():
             index = self.index
-            return match_trace(self.solver, index, self._clocked(self._given(index)), checked, gaps, speed, steps, began)
+            return match_trace(
+                self.solver, index, self._clocked(self._given(index)), checked, gaps, speed, steps, began
+            )
 
     def nearest(self, place: PlaceLike, number: int = 1, *, snapping: str = "default") -> list[Place]:
         """Return the points on streets that are nearest to a place, one for each street.

@@ -1,18 +1,18 @@
-"""Steps along a leg: an instruction at each place where a traveller has to decide, none where the route is obvious.
-
-A kernel decides where steps are and what they say; see `vkssp.routing.kernels.steps`.
-"""
+"""Steps along a leg, as objects and as English sentences; `vkssp.guidance` decides what they are."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.guidance.kernels.net import BEARING, DESTINATIONS, ENTER, EXIT, EXITS, NAME, REF, SPOKEN
+from vkssp.guidance.leg_steps import ARRIVE, DEPART, KIND_NAMES, MODIFIERS, LegTurns, find_path
 from vkssp.jit import kernels
-from vkssp.route import Place, Step, made
-from vkssp.routing.formatting import arrival, compass, instruction, street_label
+from vkssp.route import Intersection, Lane, Place, Step
+from vkssp.routing.formatting import CARRIERS, arrival, compass, instruction, street_label
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.step_tables import StepTables
 
@@ -20,6 +20,8 @@ from vkssp.routing.step_tables import StepTables
 _ON_STREET_M = 5.0
 #: A place ahead of the end of its leg, up to this angle in degrees, is on neither side of it.
 _AHEAD = 20.0
+_RINGS = ("roundabout", "rotary", "roundabout turn")
+_EXITS = ("exit roundabout", "exit rotary", "exit roundabout")
 
 
 def steps_of(
@@ -47,67 +49,150 @@ def steps_of(
     is_last : bool
         Whether the leg is the last one.
     """
-    module, names = kernels("vkssp.routing.kernels.steps"), tables.names
-    arcs, (points, first_points) = geometry.arcs, geometry.shape
-    found = np.zeros((len(arcs) + 1, 5), np.int64)
-    count = module.find_manoeuvres(*(arcs, geometry.metres, np.empty(len(arcs), np.int64), found, *tables.columns))
-    found = found[:count]
-    begin, _, _, onto, _ = found.T
+    network = tables.network
+    points, first_points = geometry.shape
+    path = find_path(network, geometry.arcs, geometry.metres)
+    if len(path.sides) == 0:
+        return (_lone(points, destination, seconds_per_weight, number, is_last),)
+    leg = LegTurns(network, path)
+    texts, net = network.texts, network.net
+    weights = np.concatenate([[0], np.cumsum(geometry.weights)])
+    begins = [leg.begin(turn) for turn in leg.turns]
+    arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
+    places = first_points[arcs].tolist()
     steps = []
-    if count:
-        first = first_points[begin]
-        last = first_points[np.append(begin[1:], len(arcs))]
-        columns = (
-            found.tolist(),
-            tables.rows[onto, 1:3].tolist(),
-            [None] * count if tables.way is None else tables.way[onto].tolist(),
-            np.add.reduceat(geometry.metres, begin).tolist(),
-            np.add.reduceat(geometry.weights, begin).tolist(),
-            points[first].tolist(),
-            first.tolist(),
-            last.tolist(),
-        )
-        for row, (name_id, ref_id), way, metres, weight, (lat, lon), low, high in zip(*columns, strict=True):
-            kind, modifier, nth = module.TYPES[row[1]], module.MODIFIERS[row[2]], row[4] or None
-            # If the name is only the number, the step has the number alone.
-            name, ref = "" if name_id == ref_id else names[name_id], names[ref_id]
-            toward = compass(float(tables.columns[6][row[3]])) if kind == "depart" else modifier
-            text = instruction(kind, toward, street_label(name, ref), nth)
-            seconds = None if seconds_per_weight is None else weight * seconds_per_weight
-            step = made(
-                Step,
+    for at, turn in enumerate(leg.turns):
+        is_end = turn.kind == ARRIVE
+        low, high = (places[at], places[at]) if is_end else (places[at], places[at + 1])
+        weight = 0 if is_end else int(weights[arcs[at + 1]] - weights[arcs[at]])
+        side = turn.label
+        name, ref = texts[net.side[side, NAME]], _listed(texts[net.side[side, REF]])
+        before, after = _bearings(leg, at, points)
+        kind, modifier = KIND_NAMES.get(turn.kind, ""), MODIFIERS[turn.modifier]
+        if turn.kind == ENTER:
+            kind = _RINGS[turn.ring]
+        elif turn.kind == EXIT:
+            kind = _EXITS[turn.ring]
+        mode = network.mode_name(side)
+        destinations = texts[net.side[side, DESTINATIONS]]
+        if is_end:
+            kind, modifier = "arrive", _side(points, destination)
+            text = arrival(number, is_last, modifier)
+        else:
+            if turn.kind == DEPART:
+                kind, modifier = "depart", ""
+            toward = compass(float(after)) if turn.kind == DEPART else modifier
+            said = kind
+            if kind == "notification":
+                was = network.mode_name(leg.turns[at - 1].label)
+                said = "board" if mode in CARRIERS else "disembark" if was in CARRIERS else kind
+            text = instruction(said, toward, street_label(name, ref), turn.exit or None, destinations, mode)
+        steps.append(
+            Step.deferring(
+                {"intersections": partial(_intersections, leg, at, points, places[at])},
                 type=kind,
                 modifier=modifier,
                 instruction=text,
                 name=name,
                 ref=ref,
-                way=way,
-                exit=nth,
-                distance_m=metres,
-                duration_s=seconds,
-                lat=lat,
-                lon=lon,
+                way=None if network.way is None else network.way_of(side),
+                exit=turn.exit or None,
+                distance_m=0.0 if is_end else leg.length(at),
+                duration_s=None if seconds_per_weight is None else weight * seconds_per_weight,
+                lat=float(points[low, 0]),
+                lon=float(points[low, 1]),
                 first=low,
                 last=high,
+                weight=weight,
+                bearing_before=before,
+                bearing_after=after,
+                pronunciation=texts[net.side[side, SPOKEN]],
+                destinations=destinations,
+                exits=texts[net.side[side, EXITS]],
+                rotary_name=texts[net.side[turn.ring_side, NAME]] if turn.ring == 1 else "",
+                mode=mode,
+                driving_side="right",
             )
-            steps.append(step)
+        )
+    return tuple(steps)
+
+
+def _lone(
+    points: npt.NDArray[np.float64], destination: Place, seconds: float | None, number: int, is_last: bool
+) -> Step:
+    """Return the arrival of a leg that does not move."""
     side, end = _side(points, destination), len(points) - 1
-    arrived = Step(
+    return Step(
         type="arrive",
         modifier=side,
         instruction=arrival(number, is_last, side),
-        name=steps[-1].name if steps else destination.name,
-        ref=steps[-1].ref if steps else "",
-        way=steps[-1].way if steps else None,
+        name=destination.name,
+        ref="",
+        way=None,
         exit=None,
         distance_m=0.0,
-        duration_s=None if seconds_per_weight is None else 0.0,
+        duration_s=None if seconds is None else 0.0,
         lat=float(points[end, 0]),
         lon=float(points[end, 1]),
         first=end,
         last=end,
     )
-    return (*steps, arrived)
+
+
+def _listed(ref: str) -> str:
+    return "; ".join(part.strip() for part in ref.split(";") if part.strip()) if ";" in ref else ref
+
+
+def _bearings(leg: LegTurns, at: int, points: npt.NDArray[np.float64]) -> tuple[int, int]:
+    """Return the directions before and after a manoeuvre."""
+    turn = leg.turns[at]
+    if turn.kind == DEPART:
+        return 0, _rounded(_along(points[0], points[1])) if len(points) > 1 else 0
+    if turn.kind == ARRIVE:
+        return (_rounded(_along(points[-2], points[-1])) if len(points) > 1 else 0), 0
+    return _rounded(leg.arrives(turn)), _rounded(leg.leaves(turn))
+
+
+def _along(one: npt.NDArray[np.float64], two: npt.NDArray[np.float64]) -> float:
+    return float(kernels("vkssp.guidance.kernels.shape").bearing_between(*one.tolist(), *two.tolist()))
+
+
+def _rounded(degrees: float) -> int:
+    return round(degrees) % 360
+
+
+def _intersections(leg: LegTurns, at: int, points: npt.NDArray[np.float64], first: int) -> tuple[Intersection, ...]:
+    """Return the intersections of a step."""
+    turn, path, net = leg.turns[at], leg.path, leg.net
+    lat, lon = points[first].tolist()
+    found = []
+    if turn.kind == ARRIVE:
+        back = (_bearings(leg, at, points)[0] + 180) % 360
+        return (Intersection(lat, lon, (back,), (True,), 0, None),)
+    if turn.kind == DEPART:
+        classes = leg.network.class_names_of(int(path.sides[0]))
+        found = [Intersection(lat, lon, (_bearings(leg, at, points)[1],), (True,), None, 0, (), classes)]
+    for row in range(max(turn.row, 0), leg.turns[at + 1].row):
+        i, _, _, begin, count, _, _ = path.rows[row].tolist()
+        sides = path.roads[begin : begin + count, 0]
+        bearings = net.metric[sides, BEARING]
+        order = np.lexsort((np.arange(count), bearings))
+        out = int(np.flatnonzero(sides[order] == path.sides[i + 1])[0])
+        came = np.flatnonzero(sides[order] == path.sides[i] ^ 1)
+        lat, lon = leg.network.start_of(int(sides[0]))
+        found.append(
+            Intersection(
+                lat=lat,
+                lon=lon,
+                bearings=tuple(_rounded(float(one)) for one in bearings[order]),
+                entry=tuple(path.entries[begin : begin + count][order].tolist()),
+                came=int(came[0]) if len(came) else None,
+                out=out,
+                lanes=tuple(Lane(*one) for one in leg.lanes_at(row)),
+                classes=leg.network.class_names_of(int(path.sides[i + 1])),
+            )
+        )
+    return tuple(found)
 
 
 def _side(points: npt.NDArray[np.float64], place: Place) -> str:

@@ -1,0 +1,1 @@
+"""Turn-by-turn guidance: intersections, turns, lanes and the steps of a leg."""

@@ -1,0 +1,197 @@
+"""Kernels of the shape of streets: which pieces are one street, and the bearings at which streets leave places."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from vkssp.guidance.kernels.net import (
+    BEARING,
+    CIRCULAR,
+    DESTINATIONS,
+    EXITS,
+    FLAGS,
+    FOLLOW,
+    LANES,
+    LINK,
+    MODE,
+    MOST_ROADS,
+    MOTORWAY,
+    NAME,
+    NUM_LANES,
+    OPEN,
+    RANK,
+    REF,
+    ROUND,
+    SPOKEN,
+    TAIL,
+    allowed,
+    deviation,
+)
+from vkssp.jit import jit
+
+#: Metres along a street at which its bearing is taken.
+LOOK_M = 10.0
+#: Metres of a first piece that may only lead to the edge of a street without lanes, and for each of its lanes.
+OFFSET_M, HALF_LANE_M = 6.9, 1.625
+#: Metres after such a piece that are looked at, and that there have to be; degrees by which they may bend.
+REST_M, LEAST_REST_M, BENT = 20.0, 7.0, 8.0
+_METRES_PER_DEGREE = 111_195.08
+
+
+@jit
+def same_street(net: Any, one: Any, two: Any) -> Any:
+    """Return whether nothing that matters changes from one side to another."""
+    return (
+        net.side[one, NAME] == net.side[two, NAME]
+        and net.side[one, REF] == net.side[two, REF]
+        and net.side[one, SPOKEN] == net.side[two, SPOKEN]
+        and net.side[one, EXITS] == net.side[two, EXITS]
+        and net.side[one, LANES] == net.side[two, LANES]
+        and net.side[one, RANK] == net.side[two, RANK]
+        and net.side[one, FLAGS] == net.side[two, FLAGS]
+        and net.side[one, MODE] == net.side[two, MODE]
+        and net.side[one, NUM_LANES] == net.side[two, NUM_LANES]
+        and net.side[one, DESTINATIONS] == net.side[two, DESTINATIONS]
+    )
+
+
+@jit
+def join_sides(net: Any) -> None:
+    """Find the places at which a street only continues."""
+    for place in range(len(net.place_first) - 1):
+        begin = net.place_first[place]
+        if net.place_first[place + 1] - begin != 2:
+            continue
+        one, two = net.place_sides[begin], net.place_sides[begin + 1]
+        if one >> 1 == two >> 1:
+            continue
+        if not (same_street(net, one ^ 1, two) and same_street(net, two ^ 1, one)):
+            continue
+        open_there, open_back = (net.side[two, FLAGS] & OPEN) != 0, (net.side[one, FLAGS] & OPEN) != 0
+        if open_there and not allowed(net, one ^ 1, two):
+            continue
+        if open_back and not allowed(net, two ^ 1, one):
+            continue
+        net.side[one ^ 1, FOLLOW] = two
+        net.side[two ^ 1, FOLLOW] = one
+
+
+@jit
+def metres_between(lat: Any, lon: Any, to_lat: Any, to_lon: Any) -> Any:
+    """Return the metres between two points that are near each other."""
+    east = (to_lon - lon + 540.0) % 360.0 - 180.0
+    return _METRES_PER_DEGREE * math.hypot(to_lat - lat, east * math.cos(math.radians(lat)))
+
+
+@jit
+def point_at(net: Any, side: Any, metres: Any) -> Any:
+    """Return latitude and longitude of the point some metres along a street, or of its end, and the metres there."""
+    lat, lon, passed = 0.0, 0.0, 0.0
+    first = True
+    for _ in range(MOST_ROADS):
+        line = side >> 1
+        begin, end = net.line_first[line], net.line_first[line + 1]
+        for k in range(end - begin):
+            at = end - 1 - k if side & 1 else begin + k
+            y, x = net.points[at, 0], net.points[at, 1]
+            if first:
+                lat, lon = y, x
+                first = False
+                continue
+            if x - lon > 180.0:
+                x -= 360.0
+            elif lon - x > 180.0:
+                x += 360.0
+            step = _METRES_PER_DEGREE * math.hypot(y - lat, (x - lon) * math.cos(math.radians(lat)))
+            if passed + step >= metres:
+                part = (metres - passed) / step if step > 0.0 else 0.0
+                return lat + part * (y - lat), lon + part * (x - lon), metres
+            passed += step
+            lat, lon = y, x
+        if net.side[side, FOLLOW] < 0:
+            break
+        side = net.side[side, FOLLOW]
+    return lat, lon, passed
+
+
+@jit
+def bearing_between(lat: Any, lon: Any, to_lat: Any, to_lon: Any) -> Any:
+    """Return the bearing from a point to another in degrees, from 0 to 360."""
+    east = to_lon - lon
+    if east > 180.0:
+        east -= 360.0
+    elif east < -180.0:
+        east += 360.0
+    found = math.degrees(math.atan2(east * math.cos(math.radians(lat)), to_lat - lat))
+    return found + 360.0 if found < 0.0 else found
+
+
+@jit
+def usual_lanes(net: Any, side: Any) -> Any:
+    """Return the number of lanes that decide how far a street is from the middle of the street that it leaves."""
+    place = net.side[side, TAIL]
+    most = 0
+    if place >= 0:
+        for at in range(net.place_first[place], net.place_first[place + 1]):
+            most = max(most, net.side[net.place_sides[at], NUM_LANES])
+    if most > 0:
+        return most
+    flags = net.side[side, FLAGS]
+    return 3 if flags & MOTORWAY else 0 if flags & LINK else 1
+
+
+@jit
+def next_vertex(net: Any, side: Any, passed: Any) -> Any:
+    """Return the metres along a street to its first vertex more than some metres away, -1 if there is none."""
+    total = 0.0
+    first = True
+    lat = lon = 0.0
+    for _ in range(MOST_ROADS):
+        line = side >> 1
+        begin, end = net.line_first[line], net.line_first[line + 1]
+        for k in range(end - begin):
+            at = end - 1 - k if side & 1 else begin + k
+            if not first:
+                total += metres_between(lat, lon, net.points[at, 0], net.points[at, 1])
+                if total > passed:
+                    return total
+            lat, lon = net.points[at, 0], net.points[at, 1]
+            first = False
+        if net.side[side, FOLLOW] < 0:
+            break
+        side = net.side[side, FOLLOW]
+    return -1.0
+
+
+@jit
+def find_bearings(net: Any) -> None:
+    """Find the bearing at which each side leaves its tail.
+
+    It is that of the point some metres along it, on a roundabout of the next point. But the first piece may only lead
+    from the middle of a wide street to its edge; then it is that of what follows, if that is straight.
+    """
+    for side in range(len(net.metric)):
+        line = side >> 1
+        begin, end = net.line_first[line], net.line_first[line + 1]
+        at = end - 1 if side & 1 else begin
+        lat, lon = net.points[at, 0], net.points[at, 1]
+        ring = (net.side[side, FLAGS] & (ROUND | CIRCULAR)) != 0
+        far = next_vertex(net, side, 0.0) if ring else LOOK_M
+        far_lat, far_lon, _ = point_at(net, side, far)
+        found = bearing_between(lat, lon, far_lat, far_lon)
+        offset = OFFSET_M + HALF_LANE_M * usual_lanes(net, side)
+        near = next_vertex(net, side, 0.0)
+        while not ring and 0.0 < near <= offset:
+            from_lat, from_lon, _ = point_at(net, side, near)
+            one_lat, one_lon, reached = point_at(net, side, near + REST_M / 2)
+            two_lat, two_lon, passed = point_at(net, side, near + REST_M)
+            straight = bearing_between(from_lat, from_lon, one_lat, one_lon)
+            beyond = bearing_between(from_lat, from_lon, two_lat, two_lon)
+            if passed - near < LEAST_REST_M:
+                break
+            if deviation(straight, beyond) < BENT and reached > near:
+                found = beyond
+                break
+            near = next_vertex(net, side, near)
+        net.metric[side, BEARING] = found

@@ -1,0 +1,521 @@
+"""Steps of a leg: the turns along it, and what becomes of those that are close to each other.
+
+The intersections along a leg are found and classified by compiled code; here the few turns among them are joined and
+left out, by rules of OSRM's guidance: a street crossed in two pieces is one turn, a name that returns after some metres
+was none, and so on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.guidance.kernels.net import (
+    BEARING,
+    CONTINUE,
+    END_OF_ROAD,
+    ENTER,
+    EXIT,
+    FLAGS,
+    FORK,
+    LEFT,
+    MERGE,
+    MINOR,
+    MODE,
+    MOST_ROADS,
+    NAME,
+    NEW_NAME,
+    NO_TURN,
+    NOTIFICATION,
+    OFF_RAMP,
+    ON_RAMP,
+    PASS,
+    REF,
+    RIGHT,
+    SHARP_LEFT,
+    SHARP_RIGHT,
+    SIDE,
+    SLIGHT_LEFT,
+    SLIGHT_RIGHT,
+    SLIPROAD,
+    STAY,
+    STRAIGHT,
+    SUPPRESSED,
+    TURN,
+    USE_LANE,
+    UTURN,
+    View,
+)
+from vkssp.guidance.network import GuidanceNetwork
+from vkssp.jit import kernels
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: Metres below which the first and the last part of a leg are left out.
+_TRIM_M = 1.0
+#: Metres of a street between two turns that may be one.
+_COLLAPSE_M = 30.0
+#: Metres of a jog between two streets that cross a third one.
+_STAGGERED_M = 3.0
+#: Metres of a street whose new name is not worth an instruction.
+_NAME_M = 105.0
+DEPART, ARRIVE = -1, -2
+#: Names of kinds, but for those of roundabouts, and of modifiers, as OSRM has them.
+KIND_NAMES = {
+    TURN: "turn",
+    CONTINUE: "continue",
+    NEW_NAME: "new name",
+    MERGE: "merge",
+    ON_RAMP: "on ramp",
+    OFF_RAMP: "off ramp",
+    FORK: "fork",
+    END_OF_ROAD: "end of road",
+    NOTIFICATION: "notification",
+    USE_LANE: "use lane",
+}
+MODIFIERS = ("uturn", "sharp right", "right", "slight right", "straight", "slight left", "left", "sharp left")
+#: Kinds whose modifier does not tell the angle.
+_KEPT = (FORK, MERGE, ON_RAMP, OFF_RAMP)
+_RING_KINDS = (ENTER, EXIT, STAY, PASS)
+#: Degrees by which a U-turn may differ from one.
+_BACK_DEGREES = 35.0
+
+
+class Path(NamedTuple):
+    """Intersections along a leg.
+
+    Attributes
+    ----------
+    sides : numpy.ndarray
+        Sides travelled.
+    begin : numpy.ndarray
+        Index of the arc of the leg at which each side begins.
+    metres : numpy.ndarray
+        Metres from the start to the beginning of each side, and to the end, shape (len(sides) + 1,).
+    rows, roads, entries : numpy.ndarray
+        As `vkssp.guidance.kernels.turns.find_turns` has them.
+    """
+
+    sides: Ints
+    begin: Ints
+    metres: Floats
+    rows: Ints
+    roads: Ints
+    entries: npt.NDArray[np.bool_]
+
+
+@dataclass
+class Turn:
+    """Manoeuvre of a leg, and the part of the leg up to the next one.
+
+    Attributes
+    ----------
+    row : int
+        Row of the intersection in `Path.rows`, -1 for a departure, the number of rows for an arrival.
+    kind, modifier : int
+        The manoeuvre.
+    label : int
+        Side whose name and signs count from here on.
+    exit : int
+        Exit of a roundabout, counted from 1; 0 if there is none.
+    ring : int
+        0 for a roundabout, 1 for a rotary, 2 for a roundabout that is like an intersection.
+    """
+
+    row: int
+    kind: int
+    modifier: int
+    label: int
+    exit: int = 0
+    ring: int = 0
+    ring_side: int = -1
+
+
+def find_path(network: GuidanceNetwork, arcs: Ints, metres: Floats) -> Path:
+    """Return the intersections along some arcs, of which `metres` are travelled on each."""
+    net = network.net
+    real = np.flatnonzero(net.arcs[arcs, SIDE] >= 0)
+    low, high = 0, len(real)
+    # What is too short to travel is neither a first nor a last street.
+    total = 0.0
+    while low < high - 1 and total + metres[real[low]] < _TRIM_M:
+        total += metres[real[low]]
+        low += 1
+    total = 0.0
+    while high - 1 > low and total + metres[real[high - 1]] < _TRIM_M:
+        total += metres[real[high - 1]]
+        high -= 1
+    real = real[low:high]
+    sides = net.arcs[arcs[real], SIDE]
+    travelled = np.concatenate([[0.0], np.cumsum(metres)])
+    bounds = np.concatenate([travelled[real], travelled[-1:]])
+    if len(bounds):
+        bounds[0] = 0.0
+    module = kernels("vkssp.guidance.kernels.turns")
+    room = 8 * len(sides) + MOST_ROADS
+    while True:
+        rows, roads, entries = np.zeros((len(sides), 7), np.int64), np.zeros((room, 3), np.int64), np.zeros(room, bool)
+        size = module.find_turns(net, _view(), _view(), sides, rows, roads, entries)
+        if size >= 0:
+            break
+        room *= 4
+    return Path(sides, real, bounds, rows[:size], roads, entries)
+
+
+def _view() -> View:
+    return View(
+        np.zeros(MOST_ROADS, np.int64),
+        np.zeros(MOST_ROADS),
+        np.zeros(MOST_ROADS),
+        np.zeros(MOST_ROADS, np.bool_),
+        np.zeros(MOST_ROADS, np.int64),
+        np.zeros(MOST_ROADS, np.int64),
+    )
+
+
+class LegTurns:
+    """Manoeuvres along a leg.
+
+    Parameters
+    ----------
+    network : GuidanceNetwork
+        The streets.
+    path : Path
+        The intersections along the leg.
+
+    Attributes
+    ----------
+    turns : list of Turn
+        Departure, manoeuvres, arrival.
+    """
+
+    def __init__(self, network: GuidanceNetwork, path: Path) -> None:
+        self.network, self.path, self.net = network, path, network.net
+        sides, rows = path.sides, path.rows
+        self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
+        for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
+            if kind != NO_TURN:
+                self.turns.append(Turn(at, kind, modifier, int(sides[i + 1])))
+        self.turns.append(Turn(len(rows), ARRIVE, STRAIGHT, int(sides[-1])))
+        self._join_carriageways()
+        self._handle_rings()
+        self._collapse()
+        self._leave_out()
+        self._suppress_names()
+
+    def begin(self, turn: Turn) -> int:
+        """Return the index of the side with which the part after a manoeuvre begins."""
+        if turn.row < 0:
+            return 0
+        if turn.row == len(self.path.rows):
+            return len(self.path.sides)
+        return int(self.path.rows[turn.row, 0]) + 1
+
+    def length(self, at: int) -> float:
+        """Return the metres from a manoeuvre to the next one."""
+        first, last = self.begin(self.turns[at]), self.begin(self.turns[at + 1])
+        return float(self.path.metres[last] - self.path.metres[first])
+
+    def _num_open(self, turn: Turn) -> int:
+        _, _, _, first, count = self.path.rows[turn.row, :5]
+        return int(self.path.entries[first : first + count].sum())
+
+    def _alone(self, at: int) -> bool:
+        """Return whether there is no intersection between a manoeuvre and the next one."""
+        return self.turns[at + 1].row - self.turns[at].row == 1
+
+    def arrives(self, turn: Turn) -> float:
+        """Return the bearing at which the leg arrives at a manoeuvre."""
+        came = self.path.sides[self.path.rows[turn.row, 0]]
+        return float(self.net.metric[came ^ 1, BEARING] + 180.0) % 360.0
+
+    def leaves(self, turn: Turn) -> float:
+        """Return the bearing at which the leg leaves a manoeuvre."""
+        return float(self.net.metric[self.path.sides[self.begin(turn)], BEARING])
+
+    def _mode(self, turn: Turn) -> int:
+        at = min(self.begin(turn), len(self.path.sides) - 1)
+        return int(self.net.side[self.path.sides[at], MODE])
+
+    def _same_name(self, one: Turn, two: Turn) -> bool:
+        net, a, b = self.net, one.label, two.label
+        named = net.side[a, NAME] != 0 or net.side[a, REF] != 0
+        return bool(named and net.side[a, NAME] == net.side[b, NAME] and net.side[a, REF] == net.side[b, REF])
+
+    # Roundabouts.
+
+    def _handle_rings(self) -> None:
+        """Make each roundabout one manoeuvre, perhaps with one for its exit, and count the exits."""
+        kept: list[Turn] = []
+        inside: Turn | None = None
+        exits = 0
+        for turn in self.turns:
+            if turn.kind == ENTER:
+                inside, exits = turn, self._exits_at(turn, PASS)
+                turn.ring, turn.ring_side = self.network.ring_kind(turn.label), turn.label
+            elif turn.kind == STAY:
+                exits += self._exits_at(turn, EXIT) > 0
+                continue
+            elif turn.kind == EXIT:
+                if inside is not None:
+                    inside.exit, inside.label = exits + 1, turn.label
+                    turn.ring, turn.ring_side = inside.ring, inside.ring_side
+                    changes = self._mode_at(turn) != self.net.side[inside.ring_side, MODE]
+                    if inside.ring == 2:
+                        inside.modifier = _modifier(self.arrives(inside), self.leaves(turn))
+                        if not changes:
+                            inside = None
+                            continue
+                else:
+                    came = int(self.path.sides[self.path.rows[turn.row, 0]])
+                    turn.ring, turn.ring_side = self.network.ring_kind(came), came
+                    if turn.ring == 2:
+                        turn.ring = 0
+                inside = None
+            elif turn.kind == PASS:
+                turn.kind = EXIT
+            kept.append(turn)
+        if inside is not None and inside.ring == 2:
+            inside.ring = 0
+        self.turns = kept
+
+    def _mode_at(self, turn: Turn) -> int:
+        return int(self.net.side[self.path.sides[self.begin(turn)], MODE])
+
+    def _exits_at(self, turn: Turn, kind: int) -> int:
+        """Return how many exits of a roundabout are passed at one of its places, by which mode of travel counts."""
+        path = self.path
+        i, _, _, first, count, taken, _ = path.rows[turn.row].tolist()
+        ring = path.sides[i + 1]
+        number = 0
+        for k in range(first, first + count):
+            side = path.roads[k, 0]
+            if not path.entries[k] or path.roads[k, 1] != kind or side == path.sides[i] ^ 1:
+                continue
+            # At the entrance, an exit is passed if one has to go around it.
+            if kind == PASS and (k > first + taken or path.roads[first + taken, 2] > STRAIGHT):
+                continue
+            minor = self.net.side[side, FLAGS] & ~self.net.side[ring, FLAGS] & MINOR
+            number += self.net.side[side, MODE] == self.net.side[ring, MODE] and not minor
+        return number
+
+    # Turns that are close to each other.
+
+    def _join_carriageways(self) -> None:
+        """Make the turns between the carriageways of a street one turn."""
+        at = 1
+        while at < len(self.turns) - 2:
+            first = self.turns[at]
+            if not self.path.rows[first.row, 6] or first.kind in _RING_KINDS:
+                at += 1
+                continue
+            last = at + 1
+            while last < len(self.turns) - 1 and self.path.rows[self.turns[last].row, 6]:
+                last += 1
+            leaving = self.turns[last]
+            if last == len(self.turns) - 1 or any(turn.kind in _RING_KINDS for turn in self.turns[at : last + 1]):
+                at = last
+                continue
+            angle = _turn_angle(self.arrives(first), self.leaves(leaving))
+            same = self._same_name(self.turns[at - 1], leaving)
+            first.label = leaving.label
+            modifier = _modifier_of(angle)
+            if same and _apart(angle, 0.0) < _BACK_DEGREES:
+                first.kind, first.modifier = CONTINUE, UTURN
+            elif leaving.kind in (*_KEPT, NOTIFICATION):
+                first.kind, first.modifier = leaving.kind, modifier
+            elif modifier == STRAIGHT:
+                first.kind, first.modifier = SUPPRESSED if same else NEW_NAME, modifier
+            else:
+                first.kind, first.modifier = CONTINUE if same else TURN, modifier
+            del self.turns[at + 1 : last + 1]
+            at += 1
+
+    def _collapse(self) -> None:
+        at = 1
+        while at + 1 < len(self.turns) - 1:
+            current, following = self.turns[at], self.turns[at + 1]
+            before = self._shown_before(at)
+            if any(turn.kind in (ENTER, EXIT, PASS) for turn in (current, following)):
+                at += 1
+                continue
+            if self._mode(before) != self._mode(current) or self._mode(current) != self._mode(following):
+                at += 1
+                continue
+            if not self._collapse_pair(at, before, current, following):
+                at += 1
+
+    def _shown_before(self, at: int) -> Turn:
+        at -= 1
+        while at > 0 and self.turns[at].kind == SUPPRESSED:
+            at -= 1
+        return self.turns[at]
+
+    def _collapse_pair(self, at: int, before: Turn, current: Turn, following: Turn) -> bool:
+        """Join a manoeuvre with the next one, if they are one; return whether they were."""
+        if current.kind == SLIPROAD:
+            angle = _turn_angle(self.arrives(current), self.leaves(following))
+            self._join(at)
+            current.kind = CONTINUE if self._same_name(before, current) else TURN
+            current.modifier = _modifier_of(angle)
+            return True
+        length, alone = self.length(at), self._alone(at)
+        short = length <= _COLLAPSE_M and alone
+        choices = self._num_open(following)
+        entering, leaving = self._angle(current), self._angle(following)
+        if length <= _STAGGERED_M and alone and _is_jog(entering, leaving):
+            self._join(at)
+            current.kind = NEW_NAME if not self._same_name(before, current) else SUPPRESSED
+            if current.kind == SUPPRESSED:
+                current.label = before.label
+            current.modifier = STRAIGHT
+            return True
+        turned_back = _apart((self.arrives(current) + 180.0) % 360.0, self.leaves(following)) < 35.0
+        if turned_back and self._same_name(before, following):
+            if length <= _COLLAPSE_M or (choices == 1 and alone and length < 3 * _COLLAPSE_M):
+                self._join(at)
+                current.kind, current.modifier = CONTINUE, UTURN
+                return True
+        is_named = _is_name_change(current)
+        if (
+            is_named
+            and (_is_name_change(following) or following.kind == SUPPRESSED)
+            and self._same_name(before, following)
+            and length <= _NAME_M
+        ):
+            self._join(at)
+            current.kind, current.modifier = SUPPRESSED, STRAIGHT
+            current.label = before.label
+            return True
+        shown, next_shown = current.kind != SUPPRESSED, following.kind not in (SUPPRESSED, NO_TURN)
+        same_side = _same_side(current.modifier, following.modifier)
+        if (
+            short
+            and next_shown
+            and (
+                is_named
+                or (
+                    current.kind == SUPPRESSED
+                    and current.modifier != STRAIGHT
+                    and same_side
+                    and self._num_open(current) > 1
+                )
+            )
+        ):
+            kind = following.kind
+            modifier = _modifier_of(self._total_angle(at))
+            self._join(at)
+            current.kind = kind
+            current.modifier = following.modifier if kind in _KEPT else modifier
+            if kind in (TURN, CONTINUE):
+                current.kind = CONTINUE if self._same_name(before, current) else TURN
+            return True
+        name_follows = _is_name_change(following)
+        bend_follows = following.kind == SUPPRESSED and following.modifier != STRAIGHT and same_side
+        no_choice = choices == 1 and current.modifier != STRAIGHT
+        if short and (
+            (shown and (name_follows or bend_follows))
+            or (current.kind == SUPPRESSED and following.kind == NEW_NAME and length < 0.25 * _COLLAPSE_M)
+            or (no_choice and shown)
+        ):
+            self._adjust(at, before, current)
+            return True
+        if (
+            length <= 2 * _COLLAPSE_M
+            and alone
+            and current.kind in (TURN, CONTINUE)
+            and current.modifier == STRAIGHT
+            and choices == 1
+        ):
+            self._adjust(at, before, current)
+            return True
+        return False
+
+    def _adjust(self, at: int, before: Turn, current: Turn) -> None:
+        """Join a manoeuvre with the next one into a turn by both angles."""
+        modifier = _modifier_of(self._total_angle(at))
+        following = self.turns[at + 1]
+        self._join(at)
+        if current.kind in (TURN, CONTINUE, END_OF_ROAD):
+            if current.kind != END_OF_ROAD:
+                current.kind = CONTINUE if self._same_name(before, current) else TURN
+            current.modifier = modifier
+        elif current.kind == SUPPRESSED and following.kind not in _KEPT:
+            same = self._same_name(before, current)
+            turned = CONTINUE if same else TURN
+            current.kind = turned if modifier != STRAIGHT else SUPPRESSED if same else NEW_NAME
+            current.modifier = modifier
+        elif current.kind == NEW_NAME:
+            current.modifier = modifier
+
+    def _join(self, at: int) -> None:
+        """Make the part after the next manoeuvre a part of this one's, with its name."""
+        self.turns[at].label = self.turns[at + 1].label
+        del self.turns[at + 1]
+
+    def _angle(self, turn: Turn) -> float:
+        """Return the angle of a turn: 180 is straight, less is to the right."""
+        return _turn_angle(self.arrives(turn), self.leaves(turn))
+
+    def _total_angle(self, at: int) -> float:
+        current, following = self.turns[at], self.turns[at + 1]
+        entry, leave = self._angle(current), self._angle(following)
+        near = self.length(at) < _COLLAPSE_M and self._alone(at)
+        if near or (entry <= 185.0 and leave <= 185.0) or (entry >= 175.0 and leave >= 175.0):
+            return _turn_angle(self.arrives(current), self.leaves(following))
+        return leave if abs(leave - 180.0) > abs(entry - 180.0) else entry
+
+    def _leave_out(self) -> None:
+        for turn in self.turns:
+            if turn.kind == SLIPROAD:
+                turn.kind = TURN
+        self.turns = [turn for turn in self.turns if turn.kind not in (SUPPRESSED, NO_TURN)]
+
+    def _suppress_names(self) -> None:
+        """Leave out new names of streets that are short."""
+        at = 1
+        while at < len(self.turns) - 1:
+            turn = self.turns[at]
+            if turn.kind == NEW_NAME and self.length(at) < _NAME_M and not self.lanes_at(turn.row):
+                del self.turns[at]
+            else:
+                at += 1
+
+    def lanes_at(self, row: int) -> list[tuple[tuple[str, ...], bool]]:
+        """Return the lanes before an intersection: their directions, and whether they lead on along the leg."""
+        return []
+
+
+def _turn_angle(arrives: float, leaves: float) -> float:
+    return (540.0 - (leaves - arrives)) % 360.0
+
+
+def _modifier_of(angle: float) -> int:
+    return int(kernels("vkssp.guidance.kernels.net").modifier_of(angle))
+
+
+def _modifier(arrives: float, leaves: float) -> int:
+    return _modifier_of(_turn_angle(arrives, leaves))
+
+
+def _apart(one: float, two: float) -> float:
+    return abs((one - two + 180.0) % 360.0 - 180.0)
+
+
+def _is_jog(entering: float, leaving: float) -> bool:
+    """Return whether two turns are a right one and a left one, or the other way round."""
+    right_left = 45.0 < entering < 135.0 and 225.0 < leaving < 315.0
+    return right_left or (225.0 < entering < 315.0 and 45.0 < leaving < 135.0)
+
+
+def _is_name_change(turn: Turn) -> bool:
+    return turn.kind == NEW_NAME or (turn.kind in (TURN, CONTINUE) and turn.modifier == STRAIGHT)
+
+
+def _same_side(one: int, two: int) -> bool:
+    rights, lefts = (SHARP_RIGHT, RIGHT, SLIGHT_RIGHT), (SLIGHT_LEFT, LEFT, SHARP_LEFT)
+    return STRAIGHT in (one, two) or (one in rights and two in rights) or (one in lefts and two in lefts)
