@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import distinct
 from vkssp.graph.csr import rows_of
-from vkssp.graph.streets import Streets
+from vkssp.graph.streets import MODES, Streets
 from vkssp.guidance.kernels.net import (
     BEARING,
     CARRIED,
@@ -32,7 +32,6 @@ from vkssp.guidance.kernels.net import (
 from vkssp.jit import kernels
 
 _RANK_BITS = 31
-_MODES = ("driving", "ferry")
 #: Columns of `Net.side`; those that are made here later are of the tail for now.
 _COLUMNS = (
     *("tail", "head", "tail", "name", "ref", "pronunciation", "exits", "lanes", "destinations", "rank", "flags"),
@@ -152,7 +151,7 @@ class GuidanceNetwork:
 
     def mode_name(self, side: int) -> str:
         """Return the mode of travel on a side."""
-        return _MODES[int(self.net.side[side, MODE])]
+        return MODES[int(self.net.side[side, MODE])]
 
     def class_names_of(self, side: int) -> tuple[str, ...]:
         """Return the names of the classes of a side."""
@@ -255,7 +254,7 @@ def _columns(
     columns = {name: column(name) for name in ("name", "ref", "pronunciation", "exits", "num_lanes", "mode")}
     columns |= {name: column(name, directed=True) for name in ("destinations", "lanes")}
     if streets is not None and getattr(streets, "mode", None) is None:
-        columns["mode"] = np.where(flags & CARRIED, 1, 0)
+        columns["mode"] = np.where(flags & CARRIED, MODES.index("ferry"), 0)
     # Streets without a name have their number as one; guidance tells them apart.
     columns["name"] = np.where(columns["name"] == columns["ref"], 0, columns["name"])
     return flags, rank, columns
