@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence, Set
-from functools import partial
 
 import numpy as np
 
@@ -114,7 +113,7 @@ def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
     name = "" if streets is None else streets.names[int(streets.name[index.arcs(snap.polyline)[0]])]
     hints = index.hints  # which keep no weights
     return Place.deferring(
-        {"hint": partial(hints.encode, *place, snap), "nodes": partial(hints.nodes, snap)},
+        {"hint": lambda: hints.encode(*place, snap), "nodes": lambda: hints.nodes(snap)},
         lat=place[0],
         lon=place[1],
         snapped_lat=snap.lat,
@@ -204,7 +203,7 @@ def _useful_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
     """Yield the points that the places of a route may be snapped to, in the order in which to try them."""
     nearest = snapped(index, places, names)
-    useful = nearest_of_each(index, places[1:-1], leaving=True, reached=True)
+    useful = nearest_of_each(index, places[1:-1], leaving=True, reached=True) if len(places) > 2 else []
     for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
         tried: list[list[Snap]] = []
         for vias in (nearest[1:-1], useful):
