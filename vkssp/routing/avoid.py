@@ -1,4 +1,4 @@
-"""Streets without some areas: which streets are closed, which parts of these are still open, and the graph of the rest.
+"""Streets without some areas or classes: which are closed, which parts of these still open, and the graph of the rest.
 
 A street that an area touches is not used from end to end. A trip that begins or ends on it may still use the part on
 its side of the area, for example if a road of ten kilometres is closed in its middle.
@@ -35,7 +35,11 @@ class Avoided:
     Attributes
     ----------
     touched : numpy.ndarray
-        Whether an area touches each polyline, shape (num_polylines,), bool.
+        Whether an area touches each polyline, or it is excluded, shape (num_polylines,), bool.
+    excluded : numpy.ndarray or None
+        Whether each polyline is closed from end to end, shape (num_polylines,), bool; None if none is.
+    has_areas : bool
+        Whether there are areas, not only excluded polylines.
     graph : Graph
         The graph without the arcs along touched polylines.
     arc_ids : numpy.ndarray
@@ -46,6 +50,9 @@ class Avoided:
     QueryError
         If the areas are on the map only with latitude and longitude swapped, or if they touch every street.
     """
+
+    excluded: npt.NDArray[np.bool_] | None = None
+    has_areas = True
 
     def __init__(self, lines: StreetLines, areas: Any) -> None:
         import shapely
@@ -67,6 +74,27 @@ class Avoided:
         if closed.all():
             raise QueryError("the areas to avoid touch every street of the map; give smaller ones")
         self.graph, self.arc_ids = _without(lines.graph, closed)
+
+    @classmethod
+    def excluding(cls, lines: StreetLines, excluded: npt.NDArray[np.bool_], before: Avoided | None) -> Avoided:
+        """Return streets of which some polylines are closed, and what areas closed `before`."""
+        import shapely
+
+        avoided = cls.__new__(cls) if before is None else copy.copy(before)
+        if before is None:
+            avoided._area, avoided.has_areas = shapely.MultiPolygon(), False
+        avoided.excluded = excluded
+        avoided.touched = excluded if before is None else before.touched | excluded
+        closed = avoided.touched[lines.polyline_of]
+        if closed.all():
+            raise QueryError("these classes have every street of the map; exclude fewer")
+        graph, avoided.arc_ids = _without(lines.graph, closed)
+        avoided.graph = replace(graph, hierarchy=lines.graph.hierarchy)
+        return avoided
+
+    def is_excluded(self, polyline: int) -> bool:
+        """Return whether a polyline is closed from end to end."""
+        return self.excluded is not None and bool(self.excluded[polyline])
 
     def with_weights(self, graph: Graph) -> Avoided:
         """Return the same streets with the weights of another whole graph."""

@@ -34,7 +34,7 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
     `name` is the place's name in errors. The place of a `Stop` is a `CheckedStop`.
     """
     if type(place) is tuple and len(place) == 2 and type(place[0]) is type(place[1]) is float:
-        if _is_inside(index, *place) and index.avoided is None:
+        if _is_inside(index, *place) and (index.avoided is None or not index.avoided.has_areas):
             return place
     if isinstance(place, Stop):
         place.check(name)
@@ -88,7 +88,7 @@ def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str, names
     lat, lon = np.array(given).T
     is_inside = (index.south <= lat) & (lat <= index.north) & (np.maximum(index.west, -180.0) <= lon)
     is_inside &= lon <= min(index.east, 180.0)
-    if index.avoided is not None:
+    if index.avoided is not None and index.avoided.has_areas:
         is_inside[is_inside] = ~index.avoided.covers(lat[is_inside], lon[is_inside])
     for row in np.flatnonzero(~is_inside).tolist():
         checked_place(index, given[row], f"{name} {row}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -50,6 +51,8 @@ from vkssp.solver.table import Table, checked_metrics
 
 # Names of places in errors, and the largest number of alternatives that a caller may ask for.
 _ENDS, _MOST_ALTERNATIVES = ["from", "to"], 100
+# Number of routers without some classes of streets that a router keeps.
+_MOST_EXCLUDING = 8
 
 
 class _Backward(NamedTuple):
@@ -140,8 +143,12 @@ class Router(Resource):
         self._timed = graph
         # The graph whose streets gave the last durations, and the same graph weighted by them.
         self._clock: tuple[Graph, Graph] | None = None
+        # For a router that `excluding` returned: the whole graph of the other router whose weights it has.
+        self._whole: Graph | None = None
         self._backward: _Backward | None = None
         self._making_backward = threading.Lock()
+        # By classes, the one used last at the end.
+        self._excluding: OrderedDict[frozenset[str], Router] = OrderedDict()
         # Done here, not in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         index.prepare()
         self.solver.warm_up()
@@ -181,10 +188,55 @@ class Router(Resource):
         return index
 
     def _release(self) -> None:
+        for router in getattr(self, "_excluding", {}).values():
+            router.close()
         backward = getattr(self, "_backward", None)
         for solver in (None if backward is None else backward.solver, getattr(self, "solver", None)):
             if solver is not None:
                 solver.close()
+
+    def excluding(self, classes: str | Sequence[str]) -> Router:
+        """Return a router on the same streets without those of some classes, such as motorways or toll roads.
+
+        No route enters them, and no place is snapped to them. The router shares the streets, the preparation and the
+        devices with this one, follows changes of its weights when it is asked for again, and is closed with it. This
+        router keeps it for the next call with the same classes, and a few with other classes.
+
+        Parameters
+        ----------
+        classes : str or sequence of str
+            Names of classes, which the profile of the import gives to streets: `Streets.class_names`.
+
+        Raises
+        ------
+        QueryError
+            If the graph has no such class, or if no street would be left.
+        """
+        wanted = frozenset([classes] if isinstance(classes, str) else classes)
+        with self._making_backward, self.solver.holding():
+            index = self.index
+            excluded = _of_classes(index, wanted)
+            router = self._excluding.pop(wanted, None)
+            if router is None:
+                router = self._without(index, excluded)
+            elif router._whole is not index.graph:  # its weights have changed
+                graph = index.graph
+                router.change_weights(lambda _: (graph, None))
+            router._whole, router._timed = index.graph, self._timed
+            self._excluding[wanted] = router
+            while len(self._excluding) > _MOST_EXCLUDING:
+                self._excluding.popitem(last=False)  # closed when nobody uses it any more
+        return router
+
+    def _without(self, index: StreetIndex, excluded: npt.NDArray[np.bool_]) -> Router:
+        """Return a router without some polylines."""
+        found = index.excluding(excluded)
+        router = object.__new__(Router)
+        Resource.__init__(router)
+        router.solver, router.metric = self.solver.for_graph(found.searched), self.metric
+        router._indices, router._timed, router._backward = (found,), self._timed, None
+        router._making_backward, router._excluding = threading.Lock(), OrderedDict()
+        return router
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[Solver | SolverPool]:
@@ -351,7 +403,9 @@ class Router(Resource):
 
     def _no_route(self, places: Sequence[LatLon]) -> NoRouteError:
         """Return the error for two places that no route joins."""
-        between = ", or an area to avoid lies between them" if self.index.avoided is not None else ""
+        avoided = self.index.avoided
+        between = "" if avoided is None or not avoided.has_areas else ", or an area to avoid lies between them"
+        between += "" if avoided is None or avoided.excluded is None else ", or excluded streets lie between them"
         return NoRouteError(
             f"no route leads from {text(places[0])} to {text(places[1])}; the two may lie on separate "
             f"islands, or a one-way street leads out of the map{between}"
@@ -929,3 +983,18 @@ def _waypoints(waypoints: Sequence[int] | None, count: int) -> list[int]:
     if numbers != sorted(set(numbers)) or numbers[:1] != [0] or numbers[-1] != count - 1:
         raise QueryError(f"waypoints are {numbers}; give ascending numbers from 0 to {count - 1}, both included")
     return numbers
+
+
+def _of_classes(index: StreetIndex, classes: frozenset[str]) -> npt.NDArray[np.bool_]:
+    """Return the mask of the polylines with an arc of one of some classes."""
+    streets = index.graph.streets
+    names, of_arc = getattr(streets, "class_names", ()), getattr(streets, "classes", None)
+    unknown = sorted(name for name in classes if of_arc is None or name not in names)
+    if unknown or not classes:
+        told = f"it has {', '.join(names)}" if names and of_arc is not None else "it has none"
+        raise QueryError(f"the graph has no class {shown(unknown[0]) if unknown else 'to exclude'}; {told}")
+    found = np.zeros(index.num_polylines, np.bool_)
+    if of_arc is not None:
+        mask = sum(1 << names.index(name) for name in classes)
+        found[index.polyline_of[(of_arc & np.uint32(mask)) != 0]] = True
+    return found

@@ -112,6 +112,19 @@ class StreetIndex(StreetLines):
             index.avoided = self.avoided.with_weights(graph)
         return index
 
+    def excluding(self, excluded: Bools) -> StreetIndex:
+        """Return an index of the streets but for the excluded polylines, which shares all that does not change."""
+        index = copy.copy(self)
+        index.avoided = Avoided.excluding(self, excluded, self.avoided)
+        index._usable = own(self._usable & ~excluded)
+        index._any_street = own(self._any_street & ~excluded)
+        if not index._usable.any():
+            raise QueryError("no trip can begin on any street without these classes; exclude fewer")
+        index._masks = {}
+        for name in ("useful", "parts", "islands", "_one_sided"):
+            index.__dict__.pop(name, None)
+        return index
+
     def with_searched(self, searched: Graph) -> StreetIndex:
         """Return an index of the same streets with the weights of a graph that is searched; see `searched`."""
         if self.avoided is None:
@@ -128,9 +141,16 @@ class StreetIndex(StreetLines):
     def is_open(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> bool:
         """Return whether no area touches an arc, or the part of it that `piece` returns."""
         avoided = self.avoided
-        return avoided is None or not (
-            avoided.touched[self.polyline_of[arc]] and avoided.touches(self.piece(arc, start, end))
-        )
+        if avoided is None or not avoided.touched[self.polyline_of[arc]]:
+            return True
+        excluded = avoided.is_excluded(int(self.polyline_of[arc]))
+        return not (excluded or avoided.touches(self.piece(arc, start, end)))
+
+    @property
+    def _beyond_areas(self) -> Graph:
+        """The graph of which islands are parts: areas do not make islands, but excluded streets do."""
+        avoided = self.avoided
+        return self.graph if avoided is None or avoided.excluded is None else avoided.graph
 
     @cached_property
     def parts(self) -> tuple[Any, Any]:
@@ -138,7 +158,8 @@ class StreetIndex(StreetLines):
         from scipy import sparse
         from scipy.sparse import csgraph
 
-        links = self.graph.to_scipy().astype(np.bool_)
+        graph = self._beyond_areas
+        links = graph.to_scipy().astype(np.bool_)
         junctions = self.junctions
         if junctions is None:
             _, part = csgraph.connected_components(links, directed=False)
@@ -146,7 +167,7 @@ class StreetIndex(StreetLines):
         else:
             # If turning round is forbidden, the two directions round a block never meet; but they are on one island.
             place, count = junctions.place, len(junctions.first) - 1
-            ends = (place[self.graph.tail], place[self.graph.head])
+            ends = (place[graph.tail], place[graph.head])
             links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(count, count))
             _, of_place = csgraph.connected_components(links, directed=False)
             part, sizes = of_place[place], np.bincount(of_place)
@@ -173,7 +194,7 @@ class StreetIndex(StreetLines):
         Areas to avoid do not count: a place that they shut in stays where it is. If the core is no larger than an
         island may be, no polyline is marked.
         """
-        leaves, reached = self.useful if self.avoided is None else self._tied_to_core(self.graph)
+        leaves, reached = self.useful if self.avoided is None else self._tied_to_core(self._beyond_areas)
         part, _ = self.parts
         both = leaves & reached
         large = np.count_nonzero(both) >= ISLAND_NODES
@@ -421,7 +442,7 @@ class StreetIndex(StreetLines):
         self, rows: npt.NDArray[np.float64], directions: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Return the pieces whose nearest points are not in areas to avoid, with their directions."""
-        if self.avoided is None or not len(rows):
+        if self.avoided is None or not self.avoided.has_areas or not len(rows):
             return rows, directions
         at = self.first[rows[:, 1].astype(np.int64)] + rows[:, 2].astype(np.int64)
         outside = ~self.avoided.covers(*between(self.points[at], self.points[at + 1], rows[:, 3]).T)
@@ -486,7 +507,7 @@ class StreetIndex(StreetLines):
 
     def _nearest_of_each(self, places: npt.NDArray[np.float64], allowed: Bools, limit: float) -> list[Snap | None]:
         """Return what `nearest_of_each` returns, given the mask of the polylines that may be found."""
-        if self.avoided is not None:
+        if self.avoided is not None and self.avoided.has_areas:
             each = (self._nearest_streets(lat, lon, 1, allowed, limit) for lat, lon in places.tolist())
             return [found[0] if found else None for found in each]
         found, snaps, tree = np.empty((len(places), 4)), np.empty((len(places), 4)), self.tree
@@ -514,7 +535,7 @@ class StreetIndex(StreetLines):
         # The nearest piece of each street, then the nearest street; of several the first one.
         order = np.lexsort((piece, metres, street))
         order = order[np.unique(street[order], return_index=True)[1]]
-        if self.avoided is not None and len(order):
+        if self.avoided is not None and self.avoided.has_areas and len(order):
             at = self.first[street[order].astype(np.int64)] + piece[order].astype(np.int64)
             points = between(self.points[at], self.points[at + 1], along[order])
             order = order[~self.avoided.covers(*points.T)]

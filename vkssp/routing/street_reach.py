@@ -50,7 +50,8 @@ def begun_streets(index: StreetIndex, snap: Snap, *, reverse: bool = False) -> l
         start, end = (None, snap if at < 1.0 else None) if reverse else (snap if at > 0.0 else None, None)
         if not index.is_open(arc, start, end):
             assert index.avoided is not None
-            part *= index.avoided.free_part(index.piece(arc, start, end)[:: -1 if reverse else 1])
+            excluded = index.avoided.is_excluded(int(index.polyline_of[arc]))
+            part *= 0.0 if excluded else index.avoided.free_part(index.piece(arc, start, end)[:: -1 if reverse else 1])
         low, high = (at - part, at) if reverse else (at, at + part)
         is_backward = bool(index.backward[arc])
         span = (1.0 - high, 1.0 - low) if is_backward else (low, high)
@@ -61,6 +62,8 @@ def begun_streets(index: StreetIndex, snap: Snap, *, reverse: bool = False) -> l
 
 def _last_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
     """Return the arcs along which a trip may end at a point, each with the part of the arc before the point."""
+    if snap.arcs is not None:
+        return first_arcs(index, snap)
     if index.knows_turns and snap.is_end:
         return []  # the nodes of the junction are reached themselves
     return [(arc, position(index, arc, snap)) for arc in index.arcs(snap.polyline).tolist()]
@@ -124,7 +127,12 @@ def open_parts(index: StreetIndex, *, reverse: bool = False) -> Floats:
     sides = index.polyline_of[touched].astype(np.int64) * 2 + index.backward[touched]
     _, one, which = np.unique(sides, return_index=True, return_inverse=True)
     turn = -1 if reverse else 1
-    free = [index.avoided.free_part(index.piece(arc)[::turn]) for arc in touched[one].tolist()]
+    free = [
+        0.0
+        if index.avoided.is_excluded(int(index.polyline_of[arc]))
+        else index.avoided.free_part(index.piece(arc)[::turn])
+        for arc in touched[one].tolist()
+    ]
     part[touched] = np.array(free, np.float64)[which]
     return part
 
