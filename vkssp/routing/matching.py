@@ -31,7 +31,7 @@ from vkssp.features.shapes import dots, lines
 from vkssp.graph.csr import ranges
 from vkssp.graph.geo import haversine, metres_between
 from vkssp.jit import kernels
-from vkssp.route import Leg, Place, Route
+from vkssp.route import Leg, Place, Route, made
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import part_weight
@@ -403,8 +403,8 @@ def match_trace(
         for at, visit in enumerate(visits):
             place = place_of(index, (where[visit.number][0], where[visit.number][1]), visit.snap)
             waypoint = int(waypoints[at]) if is_end[at] else None
-            tracepoints[visit.number] = Tracepoint(
-                **vars(place), matching=number, waypoint=waypoint, alternatives=visit.others
+            tracepoints[visit.number] = made(
+                Tracepoint, **vars(place), matching=number, waypoint=waypoint, alternatives=visit.others
             )
         # The number of the leg that each path belongs to.
         leg_number = waypoints[:-1].tolist()
