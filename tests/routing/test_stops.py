@@ -44,6 +44,17 @@ def test_a_bearing_decides_the_direction_of_departure_and_arrival(router: Router
     assert table[:, 0].tolist() == pytest.approx([router.route(east, target).distance_m, round_trip.distance_m])
 
 
+def test_conditions_hold_for_trips_and_isochrones(router: Router) -> None:
+    east, west = (Stop(0.0, 0.001, bearing=(bearing, 10.0)) for bearing in (90.0, 270.0))
+    with_east = router.trip([east, (0.0, 0.002)], source="first", destination="last", roundtrip=False)
+    with_west = router.trip([west, (0.0, 0.002)], source="first", destination="last", roundtrip=False)
+    assert with_east.route.distance_m == pytest.approx(111.3, rel=1e-2)
+    assert with_west.route.distance_m is not None
+    assert with_west.route.distance_m > 200
+    areas = [router.isochrones(place, 8.0)[0].area for place in (east, west)]
+    assert areas[0].bounds[2] > areas[1].bounds[2]
+
+
 def test_a_bearing_passes_over_nearer_streets(router: Router) -> None:
     (found,) = router.nearest(Stop(0.0001, 0.0038, bearing=(0.0, 20.0)))
     assert (found.snapped_lat, found.snapped_lon) == pytest.approx((0.0001, 0.004), abs=1e-7)

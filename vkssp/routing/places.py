@@ -36,6 +36,8 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
     if type(place) is tuple and len(place) == 2 and type(place[0]) is type(place[1]) is float:
         if _is_inside(index, *place) and (index.avoided is None or not index.avoided.has_areas):
             return place
+    if isinstance(place, CheckedStop):
+        return place
     if isinstance(place, Stop):
         place.check(name)
         checked_place(index, (place.lat, place.lon), name)
