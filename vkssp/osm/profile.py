@@ -113,12 +113,15 @@ class LimitRules:
         Fraction of a limit that the traveller reaches.
     only_lower : bool
         Whether a limit can only lower the speed of a way's class. Otherwise the limit replaces this speed.
+    directed_replace : bool
+        Whether limits for one direction replace the speed even if `only_lower`.
     """
 
     keys: tuple[str, ...] = ()
     place_keys: tuple[str, ...] = ()
     share: Factor = 1.0
     only_lower: bool = False
+    directed_replace: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,6 +267,10 @@ class TurnRules:
         depends on their angle.
     squared : bool
         Whether `penalty` is the time of a right-angled turn instead, and the time grows with the square of the angle.
+    linear : bool
+        Whether `penalty` is the time of a right-angled turn instead, and the time grows with the angle.
+    everywhere : bool
+        Whether turns take time where only two roads meet, too.
     bias : float
         Above 1, right turns cost less than left turns; below 1, they cost more.
     oncoming : float
@@ -279,6 +286,8 @@ class TurnRules:
     for_all: bool = True
     penalty: Seconds = 0.0
     squared: bool = False
+    linear: bool = False
+    everywhere: bool = False
     bias: Bias = 1.0
     oncoming: Seconds = 0.0
     u_turn: Seconds = 0.0
@@ -297,7 +306,7 @@ class Profile:
         Name of the vehicle in messages.
     speeds : mapping of str to (mapping of str to float)
         By key and value, the speed on ways that are open unless a tag closes them. Only these ways can be open to the
-        ends of a trip alone.
+        ends of a trip alone. `ANY_CLASS` stands for all values that are not listed.
     default_speed : float
         Speed on other ways if an access tag opens them.
     access : AccessRules
@@ -328,6 +337,13 @@ class Profile:
         Rules for imports with turns.
     mode : str
         Mode of travel where the vehicle is neither carried nor pushed: one of `vkssp.graph.streets.MODES`.
+    modes, modes_back : mapping of str to (mapping of str to str)
+        By key and value, other modes of travel along ways and against them.
+    timed_mode : str or None
+        Mode on ways with a tag ``duration``, which counts on all ways then; None if it counts only where the
+        vehicle is carried or has to wait.
+    forward_factors, backward_factors : mapping of str to (mapping of str to float)
+        By key and value, a factor of the speed of the way's class along ways, and against them.
     train_speeds : mapping of str to float
         Speed by the values of ``railway`` on which the traveller is taken along by train, if an access tag opens them.
     classes : mapping of str to (mapping of str to frozenset of str)
@@ -367,6 +383,11 @@ class Profile:
     barriers: BarrierRules = field(default_factory=lambda: BarrierRules(blocked=frozenset()))
     turns: TurnRules = field(default_factory=TurnRules)
     mode: str = MODES[0]
+    modes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    modes_back: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    timed_mode: str | None = None
+    forward_factors: Factors = field(default_factory=dict)
+    backward_factors: Factors = field(default_factory=dict)
     train_speeds: Mapping[str, Speed] = field(default_factory=dict)
     classes: Mapping[str, Values] = field(default_factory=dict)
     cycleways: CyclewayRules = field(default_factory=CyclewayRules)
@@ -474,8 +495,12 @@ def _check(profile: Profile, source: SourceFile) -> None:
         raise source.error(("barriers",), f"needs one of two lists; {cure}")
     if profile.turns.default not in TURNS:
         raise source.error(("turns", "default"), f"is {profile.turns.default!r}; give one of {', '.join(TURNS)}")
-    if profile.mode not in MODES:
-        raise source.error(("mode",), f"is {profile.mode!r}; give one of {', '.join(MODES)}")
+    modes: dict[tuple[str, ...], str] = {("mode",): profile.mode, ("timed_mode",): profile.timed_mode or MODES[0]}
+    for name, by_key in (("modes", profile.modes), ("modes_back", profile.modes_back)):
+        modes |= {(name, key, value): mode for key, by_value in by_key.items() for value, mode in by_value.items()}
+    for place, mode in modes.items():
+        if mode not in MODES:
+            raise source.error(place, f"is {mode!r}; give one of {', '.join(MODES)}")
     if len(profile.classes) > MOST_CLASSES:
         raise source.error(("classes",), f"has {len(profile.classes)} classes; give at most {MOST_CLASSES}")
     for width in profile.weight.widths:

@@ -294,6 +294,8 @@ def turn_seconds(
         bias = np.where(right, rules.bias, 1.0 / rules.bias)
         if rules.squared:
             penalty = rules.penalty * (2.0 * sharpness) ** 2 / bias
+        elif rules.linear:
+            penalty = rules.penalty * 2.0 * sharpness / bias
         else:
             penalty = rules.penalty / (1.0 + np.exp(6.5 * bias - 13.0 / bias * sharpness))
         # A left turn crosses oncoming traffic if traffic keeps right, which a bias of 1 or more means, and vice versa.
@@ -301,7 +303,9 @@ def turn_seconds(
         crossing &= ~roundabout[here] & ~roundabout[there]
         penalty += np.where(crossing, rules.oncoming / (1.0 + np.exp(3.25 - 13.0 * sharpness)), 0.0)
         changes = carried[here] != carried[there]
-        seconds = np.where(busy | changes | turns_round, penalty, 0.0) + np.where(turns_round, rules.u_turn, 0.0)
+        seconds = np.where(busy | changes | turns_round | rules.everywhere, penalty, 0.0) + np.where(
+            turns_round, rules.u_turn, 0.0
+        )
         # Signs stand before junctions. A stop sign without a direction does not stop traffic that comes from the
         # junction.
         leaves_junction = undirected_stop[here] & ~busy & (length[here] < _SIGN_M) & (length[there] > _SIGN_M)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from vkssp.graph.streets import MODES
 from vkssp.osm.profile import ANY_CLASS, AccessRules, ByTag, Factors, Profile, Values
@@ -129,7 +130,14 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         allowed = allowed[0] or lanes[0], allowed[1] or lanes[1]
     else:
         base_of = [base, base]
-    modes = [mode, mode] if carried is not None else [profile.mode, profile.mode]
+    if carried is not None:
+        modes = [mode, mode]
+    else:
+        timed = profile.timed_mode if "duration" in tags else None
+        modes = [timed or _mode_by_tag(tags, by_tag, profile.mode) for by_tag in (profile.modes, profile.modes_back)]
+        for i, factors in enumerate((profile.forward_factors, profile.backward_factors)):
+            speed_here = base_of[i]
+            base_of[i] = None if speed_here is None else speed_here * _product(tags, factors)
     speeds, restricted, snappable = [0.0, 0.0], [False, False], False
     closed = []
     for i, direction in enumerate(_DIRECTIONS):
@@ -155,9 +163,11 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         if pushed:
             modes[i] = "pushing bike"
         else:
-            limit = _speed_limit(tags, profile, direction, nonsense) * profile.limits.share
+            limit, directed = _speed_limit(tags, profile, direction, nonsense)
             if limit:
-                speed = min(speed, limit) if profile.limits.only_lower else limit
+                lowers = profile.limits.only_lower and not (directed and profile.limits.directed_replace)
+                limit *= profile.limits.share
+                speed = min(speed, limit) if lowers else limit
             if carried is None:
                 speed = min(speed, profile.highest_speed)
         for key, caps in profile.caps.items():
@@ -170,7 +180,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
             profile.access.carpool_roads_restricted and _for_carpools(tags, direction)
         )
     duration = None
-    waits = carried is not None or tags.get("bridge", "") in profile.bridge_speeds
+    waits = carried is not None or profile.timed_mode is not None or tags.get("bridge", "") in profile.bridge_speeds
     if waits and "duration" in tags:
         duration = parse_duration(tags["duration"])
         if duration is None:
@@ -200,6 +210,7 @@ def way_keys(profile: Profile) -> frozenset[str]:
         *("highway", "route", "area", "proposed", "construction", "railway", "impassable", "status", "bridge"),
         *("junction", "hov", "duration"),
         *(*profile.speeds, *profile.closed, *profile.separate, *profile.caps, *profile.factors),
+        *(*profile.modes, *profile.modes_back, *profile.forward_factors, *profile.backward_factors),
         *("driving_side", *(_CYCLEWAYS if profile.cycleways.speed else ())),
         *(("width",) if profile.weight.widths else ()),
         *(key for rules in profile.classes.values() for key in rules),
@@ -259,7 +270,8 @@ def find_access(
 def _speed_by_tag(tags: Tags, speeds: ByTag) -> float | None:
     """Return the speed of the first tag with a speed, None if there is none."""
     for key, by_value in speeds.items():
-        speed = by_value.get(tags.get(key, ""))
+        value = tags.get(key)
+        speed = None if value is None else by_value.get(value, by_value.get(ANY_CLASS))
         if speed is not None:
             return speed
     return None
@@ -476,15 +488,24 @@ def _factor(tags: Tags, profile: Profile) -> float:
     return factor
 
 
-def _speed_limit(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) -> float:
-    """Return the speed limit of one direction in km/h, 0 if none is known."""
+def _mode_by_tag(tags: Tags, modes: Mapping[str, Mapping[str, str]], other: str) -> str:
+    """Return the mode of the first tag with a mode, `other` if there is none."""
+    return next((by_value[tags[key]] for key, by_value in modes.items() if tags.get(key) in by_value), other)
+
+
+def _product(tags: Tags, factors: Factors) -> float:
+    return prod(by_value.get(tags.get(key, ""), 1.0) for key, by_value in factors.items())
+
+
+def _speed_limit(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) -> tuple[float, bool]:
+    """Return the speed limit of one direction in km/h, 0 if none is known, and whether it is for this one only."""
     for key in profile.limits.keys:
         for tag in (f"{key}:{direction}", key):
             if tag not in tags:
                 continue
             limit = parse_speed(tags[tag])
             if limit is not None:
-                return limit
+                return limit, tag != key
             nonsense.append(tag)
     for key in profile.limits.place_keys:
         for tag in (f"{key}:{direction}", key):
@@ -492,8 +513,8 @@ def _speed_limit(tags: Tags, profile: Profile, direction: str, nonsense: list[st
             # Most of these values are "sign" or name a survey: valid values, but not limits.
             limit = parse_speed(place) if ":" in place else None
             if limit is not None:
-                return limit
-    return 0.0
+                return limit, tag != key
+    return 0.0, False
 
 
 def _too_big(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) -> bool:
