@@ -16,10 +16,12 @@ if TYPE_CHECKING:
         VksspError,
     )
     from vkssp.features.features import Features
+    from vkssp.formats.traffic_csv import read_segment_speeds, read_turn_penalties
     from vkssp.gpu.device import Device
     from vkssp.gpu.instance import DeviceInfo, list_devices
     from vkssp.graph import UNREACHABLE, Graph
     from vkssp.graph.landmarks import landmark_order
+    from vkssp.graph.node_traffic import with_segment_speeds, with_turn_penalties
     from vkssp.graph.order import Order, z_order
     from vkssp.graph.streets import Streets
     from vkssp.hierarchy.prepare import prepare
@@ -108,6 +110,10 @@ __all__ = [
     "prepare",
     "read_demand",
     "read_graph",
+    "read_segment_speeds",
+    "read_turn_penalties",
+    "with_segment_speeds",
+    "with_turn_penalties",
     "z_order",
 ]
 
@@ -168,6 +174,10 @@ _MODULES = {
     "prepare": "vkssp.hierarchy.prepare",
     "read_demand": "vkssp.solver.demand_file",
     "read_graph": "vkssp.reading",
+    "read_segment_speeds": "vkssp.formats.traffic_csv",
+    "read_turn_penalties": "vkssp.formats.traffic_csv",
+    "with_segment_speeds": "vkssp.graph.node_traffic",
+    "with_turn_penalties": "vkssp.graph.node_traffic",
     "z_order": "vkssp.graph.order",
 }
 

@@ -23,6 +23,8 @@ from served import Served
 
 from vkssp import Graph, read_graph
 from vkssp.errors import VksspError
+from vkssp.formats.traffic_csv import read_segment_speeds, read_turn_penalties
+from vkssp.graph.node_traffic import with_segment_speeds, with_turn_penalties
 
 #: Endings of extracts, which the names of what is made of them do not have.
 _EXTRACTS = (".osm.pbf", ".osm.bz2", ".osm.gz", ".osm.xml", ".osm", ".pbf")
@@ -185,6 +187,11 @@ def _metric(call: Call, tool: str, ending: str) -> None:
     if given.input is None:
         raise RefusedError("the input file is missing")
     graph = _graphs.get(_needed(call, call.path(_base(given.input) + ".graph")))
+    for name in given.segment_speed_file:
+        speeds = read_segment_speeds(call.path(name))
+        graph = with_segment_speeds(graph, *speeds)
+    for name in given.turn_penalty_file:
+        graph = with_turn_penalties(graph, *read_turn_penalties(call.path(name)))
     _graphs.put(call.path(_base(given.output or given.input) + ending), graph)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from vkssp.commands.common import Result, add_saved, check_outputs, is_watched, load, saved_name
 from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError
 from vkssp.options import Help, add_reading, file_name, reading
+
+if TYPE_CHECKING:
+    from vkssp.graph import Graph
 
 SUMMARY = "import an OpenStreetMap extract or another graph, and save it"
 EXAMPLE = "vkssp import andorra.osm.pbf andorra.graph"
@@ -30,6 +34,15 @@ def add_arguments(parser: CommandParser) -> None:
             "; weights are then milliseconds instead of tenths of a second",
         ),
     )
+    for name, form in (("segment-speeds", "from,to,km/h[,rate]"), ("turn-penalties", "from,via,to,seconds[,weight]")):
+        parser.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            type=file_name,
+            metavar="CSV",
+            help=Help(f"a file of OSM nodes: {form}", "; several files count in their order"),
+        )
     add_reading(parser)
 
 
@@ -41,6 +54,11 @@ def run(args: argparse.Namespace) -> Result:
     saved_name(args)
     check_outputs(args, output="a saved graph")
     if args.format is not None or not is_extract(args.extract):
+        if args.segment_speeds or args.turn_penalties:
+            raise QueryError(
+                f"--segment-speeds and --turn-penalties are for extracts, and {args.extract} is read as another graph; "
+                "leave them out"
+            )
         if args.all_nodes:
             raise QueryError(f"--all-nodes is for extracts, and {args.extract} is read as another graph; leave it out")
         graph = load(args, args.extract)
@@ -59,5 +77,18 @@ def run(args: argparse.Namespace) -> Result:
         simplify=not args.all_nodes,
         turns=args.turns,
     )
+    graph = _with_traffic(args, graph)
     graph.save(args.output)
     return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
+
+
+def _with_traffic(args: argparse.Namespace, graph: Graph) -> Graph:
+    """Return the graph with the speeds and times of turns in the files that the options name."""
+    from vkssp.formats.traffic_csv import read_segment_speeds, read_turn_penalties
+    from vkssp.graph.node_traffic import with_segment_speeds, with_turn_penalties
+
+    for path in args.segment_speeds:
+        graph = with_segment_speeds(graph, *read_segment_speeds(path))
+    for path in args.turn_penalties:
+        graph = with_turn_penalties(graph, *read_turn_penalties(path))
+    return graph

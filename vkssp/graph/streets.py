@@ -33,8 +33,8 @@ MODES = (
     "movable bridge",
     "steps up",
     "steps down",
-    "river up",
-    "river down",
+    "river upstream",
+    "river downstream",
     "route",
 )
 #: Number of the parts of a trip that a node may serve; see `Streets.layer`.

@@ -133,7 +133,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     if carried is not None:
         modes = [mode, mode]
     else:
-        timed = profile.timed_mode if "duration" in tags else None
+        timed = profile.timed_mode if parse_duration(tags.get("duration", "")) is not None else None
         modes = [timed or _mode_by_tag(tags, by_tag, profile.mode) for by_tag in (profile.modes, profile.modes_back)]
         for i, factors in enumerate((profile.forward_factors, profile.backward_factors)):
             speed_here = base_of[i]

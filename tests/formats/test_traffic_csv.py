@@ -1,0 +1,109 @@
+"""Speeds between OSM nodes and times of turns: files, and graphs with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.osm_maps import write_osm
+from vkssp import Router, read_graph
+from vkssp.cli import main
+from vkssp.errors import FormatError, QueryError
+from vkssp.formats.traffic_csv import read_segment_speeds, read_turn_penalties
+from vkssp.graph import Graph
+from vkssp.graph.node_traffic import with_segment_speeds, with_turn_penalties
+
+#: A street 1-2-3-4, whose middle nodes give it a shape only, and one that crosses it at node 2.
+NODES = {1: (0.0, 0.0), 2: (0.0, 0.01), 3: (0.0, 0.02), 4: (0.0, 0.03), 5: (0.01, 0.01), 6: (-0.01, 0.01)}
+WAYS = [(1, [1, 2, 3, 4], {"highway": "primary"}), (2, [5, 2, 6], {"highway": "primary"})]
+#: Metres and seconds of a hundredth of a degree at 65 km/h.
+PIECE_M = 1111.95
+PIECE_S = PIECE_M * 3.6 / 65
+
+
+def graph_of(tmp_path: Path, turns: str = "costs") -> Graph:
+    return read_graph(write_osm(tmp_path / "m.osm", NODES, WAYS), turns=turns)
+
+
+def seconds(graph: Graph, a: int, b: int) -> float:
+    with Router(graph, device="cpu") as router:
+        found = router.route(NODES[a], NODES[b]).duration_s
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("turns", ["none", "costs"])
+def test_speeds_hold_for_one_direction_of_one_piece(tmp_path: Path, turns: str) -> None:
+    graph = graph_of(tmp_path, turns)
+    path = tmp_path / "speeds.csv"
+    path.write_text("3,4,13\n3,4,6.5\n1,4,5\n98,99,10\n")
+    changed = with_segment_speeds(graph, *read_segment_speeds(path)[:2])
+    assert seconds(changed, 2, 4) == pytest.approx(PIECE_S * (1 + 10), abs=0.2)
+    assert seconds(changed, 4, 2) == pytest.approx(seconds(graph, 4, 2), abs=1e-9)
+    assert seconds(changed, 1, 2) == pytest.approx(seconds(graph, 1, 2), abs=1e-9)
+
+
+def test_a_speed_of_0_closes(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path)
+    closed = with_segment_speeds(graph, [[3, 4]], [0])
+    assert seconds(closed, 4, 1) == pytest.approx(3 * PIECE_S, abs=0.3)
+    assert graph.streets is not None and closed.streets is not None
+    # No arc leads along the way to node 4, whatever turn leads into it.
+    to_4 = (graph.streets.way == 1) & ~graph.streets.backward & (graph.streets.length > 2000)
+    left = (closed.streets.way == 1) & ~closed.streets.backward & (closed.streets.length > 2000)
+    assert to_4.any() and not left.any() and closed.num_arcs == graph.num_arcs - to_4.sum()
+
+
+def test_rates_part_weights_from_durations(tmp_path: Path) -> None:
+    path = tmp_path / "speeds.csv"
+    path.write_text("2,3,65,2\n3,4,13,\n1,2,13\n")
+    changed = with_segment_speeds(graph_of(tmp_path), *read_segment_speeds(path))
+    with Router(changed, device="cpu") as router:
+        route = router.route(NODES[1], NODES[4])
+    assert route.duration_s == pytest.approx(PIECE_S * (5 + 1 + 5), abs=0.4)
+    # Node 3 gives the street its shape only, so its two pieces share one weight by their lengths.
+    assert route.weight == pytest.approx(PIECE_S * 5 + PIECE_M / 2 + PIECE_S, abs=0.4)
+
+
+def test_turns_take_other_times(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path)
+    path = tmp_path / "turns.csv"
+    path.write_text("1,2,6,100\n5,2,3,-5\n")
+    changed = with_turn_penalties(graph, *read_turn_penalties(path)[:2])
+    assert seconds(changed, 1, 6) == pytest.approx(2 * PIECE_S + 100, abs=0.3)
+    assert seconds(changed, 5, 4) == pytest.approx(3 * PIECE_S - 5, abs=0.3)
+    for a, b in ((1, 4), (1, 5), (6, 1)):
+        assert seconds(changed, a, b) == pytest.approx(seconds(graph, a, b), abs=1e-9)
+
+
+@pytest.mark.parametrize("line", ["1,2,-3", "1,2", "1,x,3", "1,2,3,x", "1,2,inf"])
+def test_lines_that_are_no_speeds(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "speeds.csv"
+    path.write_text(f"1,2,3\n{line}\n")
+    with pytest.raises(FormatError, match=r"line 2.*malformed"):
+        read_segment_speeds(path)
+
+
+def test_bad_arguments(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path)
+    with pytest.raises(QueryError, match="speeds"):
+        with_segment_speeds(graph, [[1, 2]], [2000])
+    with pytest.raises(QueryError, match="segments"):
+        with_segment_speeds(graph, [[1, 2, 3]], [20])
+    with pytest.raises(QueryError, match="costs"):
+        with_turn_penalties(graph_of(tmp_path, "none"), [[1, 2, 3]], [5])
+    with pytest.raises(QueryError, match="OSM nodes"):
+        with_segment_speeds(Graph.from_edges(np.array([0]), np.array([1]), np.array([1])), [[1, 2]], [5])
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("3,4,13\n")
+    (tmp_path / "t.csv").write_text("1,2,6,100\n")
+    graph_of(tmp_path)
+    files = ["--segment-speeds", str(tmp_path / "s.csv"), "--turn-penalties", str(tmp_path / "t.csv")]
+    assert main(["import", str(tmp_path / "m.osm"), str(tmp_path / "g"), *files]) == 0
+    graph = Graph.load(tmp_path / "g")
+    assert seconds(graph, 2, 4) == pytest.approx(PIECE_S * 6, abs=0.2)
+    assert seconds(graph, 1, 6) == pytest.approx(2 * PIECE_S + 100, abs=0.3)
