@@ -20,6 +20,10 @@ class Limits:
         Most alternatives to a route.
     matching_radius_m : float
         Largest radius of a point of a trace; -1 for any.
+    contours : int
+        Most isochrones of a request; -1 for any number.
+    contour_minutes : float
+        Largest limit of an isochrone; -1 for any.
     url_bytes, body_bytes : int
         Most bytes of the URL and of the body of a request.
     seconds : float
@@ -36,6 +40,8 @@ class Limits:
     nearest_coordinates: int = 10
     alternatives: int = 3
     matching_radius_m: float = -1.0
+    contours: int = 10
+    contour_minutes: float = 180.0
     url_bytes: int = 65_536
     body_bytes: int = 8_388_608
     seconds: float = 60.0

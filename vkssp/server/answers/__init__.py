@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vkssp.errors import NoRouteError, QueryError
+from vkssp.server.answers.isochrone import IsochroneRequest, isochrone
 from vkssp.server.answers.match import match
 from vkssp.server.answers.nearest import nearest
 from vkssp.server.answers.route import route
@@ -21,10 +22,11 @@ _ANSWERS: dict[str, Callable[[Dataset, Any], dict[str, Any]]] = {
     "table": table,
     "match": match,
     "trip": trip,
+    "isochrone": isochrone,
 }
 
 
-def answer(dataset: Dataset, request: Request | TileRequest) -> dict[str, Any]:
+def answer(dataset: Dataset, request: Request | TileRequest | IsochroneRequest) -> dict[str, Any]:
     """Return the answer to a request.
 
     Raises
@@ -41,5 +43,7 @@ def answer(dataset: Dataset, request: Request | TileRequest) -> dict[str, Any]:
         raise RequestError("NoRoute", "Impossible route between points") from error
     except QueryError as error:
         raise RequestError("NoSegment", str(error)) from error
+    if "type" in made:  # GeoJSON has no members of ours
+        return made
     version = {"data_version": dataset.data_version} if dataset.data_version else {}
     return {"code": "Ok", **version, **made}
