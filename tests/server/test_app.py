@@ -46,6 +46,17 @@ def test_route(client: TestClient, router: Router) -> None:
     assert client.post("/route/v1/any", json=body).json() == answer
 
 
+def test_places_that_only_shape_a_route(client: TestClient) -> None:
+    url = "/route/v1/car/0,0;0.0005,0;0.003,0?steps=true&annotations=true&geometries=geojson&overview=false"
+    separate = client.get(url).json()["routes"][0]["legs"]
+    (leg,) = client.get(f"{url}&waypoints=0;2").json()["routes"][0]["legs"]
+    assert leg["duration"] == 30.0 == sum(one["duration"] for one in separate)
+    assert leg["annotation"]["nodes"] == [1000, 1001, 1002] and leg["annotation"]["duration"] == [10.0, 20.0]
+    first, *_, last = leg["steps"]
+    assert (first["maneuver"]["type"], last["maneuver"]["type"]) == ("depart", "arrive")
+    assert first["duration"] == 10.0 and len(first["geometry"]["coordinates"]) == 3
+
+
 def test_nearest(client: TestClient) -> None:
     (one,) = client.get("/nearest/v1/car/0.0005,0.0001").json()["waypoints"]
     assert one["location"] == [0.0005, 0.0] and one["name"] == "Street 0"

@@ -15,17 +15,18 @@ from vkssp.graph.metric import duration
 from vkssp.route import Leg
 
 Floats = npt.NDArray[np.float64]
+_Pieces = tuple[npt.NDArray[np.int64] | None, Floats, Floats]
 
 
-def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
-    """Return annotations of a leg.
+def annotation(graph: Graph, legs: Sequence[Leg], wanted: Sequence[str]) -> dict[str, Any]:
+    """Return annotations of legs, one after the other.
 
     Parameters
     ----------
     graph : Graph
         The graph, with the weights that the leg was found with.
-    leg : Leg
-        The leg.
+    legs : sequence of Leg
+        The legs, at least one.
     wanted : sequence of str
         "duration", "distance", "weight", "speed", "nodes" or "datasources". Nodes are left out if the graph has no OSM
         ids of points.
@@ -38,7 +39,9 @@ def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
     streets = graph.streets
     if streets is None:
         raise QueryError("the graph has no streets, so there are no annotations")
-    nodes, metres, seconds = _pieces(graph, leg)
+    nodes, metres, seconds = _pieces(graph, legs[0])
+    for leg in legs[1:]:
+        nodes, metres, seconds = _joined((nodes, metres, seconds), _pieces(graph, leg))
     made: dict[str, Any] = {}
     durations = np.floor(10.0 * seconds + 0.5) / 10.0
     if "duration" in wanted:
@@ -58,7 +61,22 @@ def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
     return made
 
 
-def _pieces(graph: Graph, leg: Leg) -> tuple[npt.NDArray[np.int64] | None, Floats, Floats]:
+def _joined(one: _Pieces, other: _Pieces) -> _Pieces:
+    """Return the pieces of two legs; if a piece of the street is in both of them, as one piece."""
+    (nodes, metres, seconds), (more, metres_more, seconds_more) = one, other
+    if nodes is None or more is None or len(nodes) == 0 or len(more) == 0:
+        both = nodes if more is None or len(more) == 0 else more
+        return both, np.concatenate([metres, metres_more]), np.concatenate([seconds, seconds_more])
+    if nodes[-2:].tolist() == more[:2].tolist():
+        metres, seconds = metres.copy(), seconds.copy()
+        metres[-1] += metres_more[0]
+        seconds[-1] += seconds_more[0]
+        more, metres_more, seconds_more = more[1:], metres_more[1:], seconds_more[1:]
+    nodes = np.concatenate([nodes, more[int(more[0] == nodes[-1]) :]])
+    return nodes, np.concatenate([metres, metres_more]), np.concatenate([seconds, seconds_more])
+
+
+def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     """Return the OSM nodes that pieces join, one more than pieces, and metres and seconds of the pieces."""
     streets = graph.streets
     assert streets is not None

@@ -20,7 +20,7 @@ def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
         found: Route = router.route(
             origin, destination, via=vias, steps=request.steps, continue_straight=request.continue_straight
         )
-    answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, found, request)]}
+    answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, found, request, request.waypoints)]}
     if not request.skip_waypoints:
         answer["waypoints"] = [waypoint(place, request) for place in found.places]
     return answer

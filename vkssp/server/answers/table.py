@@ -13,6 +13,9 @@ from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.requests import TableRequest
 
+#: Most tenths of a second, or of a metre.
+_MOST_TENTHS = 2.0**31 - 2
+
 
 def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
     """Return a table of durations, of distances, or both."""
@@ -33,10 +36,10 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
         metres = _metres(np.array(ends[0]), np.array(ends[1]))[lacking]
         for name, cells in values.items():
             cells[lacking] = metres / request.fallback_speed if name == "duration" else metres
-        answer["fallback_speed_cells"] = np.argwhere(lacking)
+        answer["fallback_speed_cells"] = np.ascontiguousarray(np.argwhere(lacking))
     for name, cells in values.items():
         scale = request.scale_factor if name == "duration" else 1.0
-        answer[f"{name}s"] = np.floor(np.float64(10.0) * scale * cells + 0.5) / 10.0
+        answer[f"{name}s"] = np.minimum(np.floor(10.0 * scale * cells.astype(np.float64) + 0.5), _MOST_TENTHS) / 10.0
     if not request.skip_waypoints:
         for name, indices in (("sources", rows), ("destinations", columns)):
             answer[name] = [waypoint(waypoints[index], request) for index in indices]
