@@ -32,7 +32,9 @@ from vkssp.server.requests import Request, TileRequest
 from vkssp.server.workers import Workers
 
 _log = logger(__name__)
-_access = logger(f"{__name__}.access")
+#: Name of the logger of requests.
+ACCESS = f"{__name__}.access"
+_access = logger(ACCESS)
 _JSON = "application/json; charset=UTF-8"
 _METHODS = "GET, HEAD, POST, OPTIONS"
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY
