@@ -50,6 +50,11 @@ if TYPE_CHECKING:
 RADIUS_M, REACH = 5.0, 3.0
 # Mean difference between route and straight line, and what turning round at a position costs, in metres.
 _BETA_M, _TURN_M = 10.0, 50.0
+# By how many standard deviations a vehicle that stands still may seem to go back.
+_BACK = 1.5
+# At a junction the end of a street is a little more probable than the beginning of the next one, but for the first
+# position it is the other way round: so routes neither begin nor end with a turn.
+_NOT_THERE = 1e-6
 # Greatest detour in metres if times are not known.
 _DETOUR_M = 2000.0
 # A gap is longer than this many median steps, or leaves out more than this many positions.
@@ -478,6 +483,8 @@ def _most_probable(
     other = np.full(count, -1)
     pair = np.flatnonzero(states.point[1:] == states.point[:-1])
     other[pair], other[pair + 1] = pair + 1, pair
+    part = states.at[states.first[:-1]]
+    emission[part == np.where(position == 0, 1.0, 0.0)] -= _NOT_THERE
     # States that do not fit are left in place, so that the numbers of the others stay, but are impossible.
     emission[~fits] = -np.inf
     other[~fits] = -1
@@ -503,7 +510,7 @@ def _most_probable(
     parts = module.match(
         _network(index),
         _work(index.graph.num_nodes),
-        module.Trace(*(np.ascontiguousarray(places[:, axis]) for axis in (0, 1)), seconds, REACH * radius),
+        module.Trace(*(np.ascontiguousarray(places[:, axis]) for axis in (0, 1)), seconds, _BACK * radius),
         module.States(first, 2 * polyline + states.backward, along.astype(np.float64), other, emission),
         *(states.seeds, states.goals, rules, found),
     )
@@ -515,7 +522,7 @@ def _most_probable(
             before, came = visits[-1], int(found.before[state])
             left = int(other[came]) if found.turned[state] else came
             before = visits[-1] = before._replace(leaving=bool(states.backward[left]))
-            back = REACH * max(radius[at], radius[position[came]])
+            back = _BACK * max(radius[at], radius[position[came]])
             behind = snap.fraction > before.snap.fraction if backward else snap.fraction < before.snap.fraction
             same = states.backward[left] == backward and polyline[left] == polyline[state]
             if same and behind and along[state] - along[left] >= -back:

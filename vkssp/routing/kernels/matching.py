@@ -279,7 +279,7 @@ def _transitions(
                     continue
                 ahead = states.at[there] - states.at[state]
                 if states.line[there] == states.line[state] and ahead >= -back:
-                    metres = max(0.0, ahead)
+                    metres = ahead
                 else:
                     goal = _best_goal(work, stamp, goals, there)
                     if goal < 0:
