@@ -252,6 +252,16 @@ def test_tidy_leaves_out_positions_that_are_close_together(streets: Router) -> N
     assert parts(streets.match(at(100, 150, 200, 250), [0, 5, 10, 15], tidy=True)) == [0, 0, 0, 0]
 
 
+def test_a_trace_along_a_single_street_is_certain(streets: Router) -> None:
+    """Both directions of its first and of its last position count once, though a route may begin and end in either."""
+    assert streets.match(at(0, 15, 30, 45)).confidence[0] > 0.95
+    # Midway between two streets, it is one of them as probably as the other: the mean of two positions is the root.
+    parallel = street_map([(0, 0), (0, 10), (0.4, 0), (0.4, 10)], [(0, 1, 100), (2, 3, 100)], oneways=(0, 1))
+    with Router(parallel, "dijkstra", "cpu") as router:
+        between = router.match(at(100, 200, north=0.2 * 111.195), radiuses=20)
+    assert between.confidence[0] == pytest.approx(math.sqrt(0.5), abs=0.01)
+
+
 def test_wrong_arguments_are_refused(streets: Router) -> None:
     trace = at(100, 200, 300)
     for wrong, message in [

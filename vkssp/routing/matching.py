@@ -484,7 +484,8 @@ def _most_probable(
     pair = np.flatnonzero(states.point[1:] == states.point[:-1])
     other[pair], other[pair + 1] = pair + 1, pair
     part = states.at[states.first[:-1]]
-    emission[part == np.where(position == 0, 1.0, 0.0)] -= _NOT_THERE
+    twin = part == np.where(position == 0, 1.0, 0.0)
+    emission[twin] -= _NOT_THERE
     # States that do not fit are left in place, so that the numbers of the others stay, but are impossible.
     emission[~fits] = -np.inf
     other[~fits] = -1
@@ -511,7 +512,7 @@ def _most_probable(
         _network(index),
         _work(index.graph.num_nodes),
         module.Trace(*(np.ascontiguousarray(places[:, axis]) for axis in (0, 1)), seconds, _BACK * radius),
-        module.States(first, 2 * polyline + states.backward, along.astype(np.float64), other, emission),
+        module.States(first, 2 * polyline + states.backward, along.astype(np.float64), other, emission, twin),
         *(states.seeds, states.goals, rules, found),
     )
     routes: list[list[_Visit]] = [[] for _ in range(parts)]

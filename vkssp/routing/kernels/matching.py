@@ -18,6 +18,8 @@ from vkssp.jit import jit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+# By which a twin counts less among all paths, so that these do not count twice.
+_TWIN = 5.0
 # Detours, in metres, that are looked for at first, and states that are left out then, since they are less probable by
 # this logarithm.
 _FIRST_DETOUR_M, _BEAM = 250.0, 30.0
@@ -51,7 +53,8 @@ class States(NamedTuple):
 
     `first` is the offset of each point's first state, `line` a number of the street and direction, `at` metres from
     where that begins, `other` the same place in the other direction (-1 if there is none), and `emission` the logarithm
-    of the probability that the trace is where it is.
+    of the probability that the trace is where it is. A `twin` is the same as another state: the beginning of a street
+    where another one ends.
     """
 
     first: Ints
@@ -59,6 +62,7 @@ class States(NamedTuple):
     at: Floats
     other: Ints
     emission: Floats
+    twin: Any
 
 
 class Trace(NamedTuple):
@@ -300,7 +304,7 @@ def _transitions(
                         found.best[there] = found.best[source] + cost
                         found.before[there] = source
                         found.turned[there] = turned
-                    more, less = found.total[there], found.total[source] + cost
+                    more, less = found.total[there], found.total[source] + cost - _TWIN * states.twin[there]
                     if less > more:
                         more, less = less, more
                     found.total[there] = more + math.log1p(math.exp(less - more))
@@ -326,7 +330,7 @@ def _finish(states: Any, found: Any, count: int, part: int) -> int:
     total = 0.0
     for state in range(states.first[last], states.first[last + 1]):
         total += math.exp(found.total[state] - more)
-    found.confidence[part] = math.exp((found.best[best] - more - math.log(total)) / count)
+    found.confidence[part] = min(1.0, math.exp((found.best[best] - more - math.log(total)) / count))
     for at in range(count - 1, -1, -1):
         point = chain[at]
         found.part[point], found.state[point] = part, best
@@ -355,7 +359,8 @@ def match(network: Any, work: Any, trace: Any, states: Any, seeds: Any, goals: A
         first, last = states.first[here], states.first[here + 1]
         if count == 0 and broken < 0:
             for state in range(first, last):
-                found.best[state] = found.total[state] = states.emission[state]
+                found.best[state] = states.emission[state]
+                found.total[state] = states.emission[state] - _TWIN * states.twin[state]
                 found.before[state] = -1
                 if states.emission[state] > -np.inf:
                     chain[0], count = here, 1
