@@ -21,6 +21,7 @@ from vkssp.guidance.kernels.net import (
     EXIT,
     FLAGS,
     FORK,
+    LANES,
     LEFT,
     MERGE,
     MINOR,
@@ -49,6 +50,7 @@ from vkssp.guidance.kernels.net import (
     UTURN,
     View,
 )
+from vkssp.guidance.lanes import lanes_of, matched, valid_lanes
 from vkssp.guidance.network import GuidanceNetwork
 from vkssp.jit import kernels
 
@@ -196,12 +198,14 @@ class LegTurns:
     def __init__(self, network: GuidanceNetwork, path: Path) -> None:
         self.network, self.path, self.net = network, path, network.net
         sides, rows = path.sides, path.rows
+        self._has_lanes = bool(self.net.side[sides, LANES].any())
         self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
         for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
             if kind != NO_TURN:
                 self.turns.append(Turn(at, kind, modifier, int(sides[i + 1])))
         self.turns.append(Turn(len(rows), ARRIVE, STRAIGHT, int(sides[-1])))
         self._join_carriageways()
+        self._check_ends_of_roads()
         self._handle_rings()
         self._collapse()
         self._leave_out()
@@ -302,6 +306,15 @@ class LegTurns:
             minor = self.net.side[side, FLAGS] & ~self.net.side[ring, FLAGS] & MINOR
             number += self.net.side[side, MODE] == self.net.side[ring, MODE] and not minor
         return number
+
+    def _check_ends_of_roads(self) -> None:
+        """Make the ends of roads turns, unless the leg passes an intersection before."""
+        before = self.turns[0]
+        for at, turn in enumerate(self.turns[1:-1], 1):
+            if turn.kind == END_OF_ROAD and turn.row - before.row < 2:
+                turn.kind = CONTINUE if self._same_name(self.turns[at - 1], turn) else TURN
+            if turn.kind != SUPPRESSED:
+                before = turn
 
     # Turns that are close to each other.
 
@@ -487,7 +500,46 @@ class LegTurns:
 
     def lanes_at(self, row: int) -> list[tuple[tuple[str, ...], bool]]:
         """Return the lanes before an intersection: their directions, and whether they lead on along the leg."""
-        return []
+        if not self._has_lanes or row < 0 or row >= len(self.path.rows):
+            return []
+        text = self._lanes_before(row)
+        if not text or self.path.rows[row, 4] < 3:
+            return []
+        turns, taken = self._open_turns(row)
+        valid = valid_lanes(text, turns, taken)
+        following = row + 1
+        if following < len(self.path.rows) and matched(text, turns)[1] and self._lanes_before(following) == text:
+            # Some lanes are those of the next intersection.
+            later = valid_lanes(text, *self._open_turns(following))
+            both = tuple(one and two for one, two in zip(valid, later, strict=True))
+            valid = both if any(both) else later if not any(valid) or any(later) else valid
+        if not any(valid):
+            return []
+        return list(zip(lanes_of(text).indications, valid, strict=True))
+
+    def _open_turns(self, row: int) -> tuple[tuple[float, ...], int]:
+        """Return the angles of the streets that may be entered at an intersection, and which of them is taken."""
+        i, _, _, first, count, taken, _ = self.path.rows[row].tolist()
+        sides = self.path.roads[first : first + count, 0]
+        back = self.path.sides[i] ^ 1
+        angles = (self.net.metric[back, BEARING] - self.net.metric[sides, BEARING]) % 360.0
+        angles[sides == back] = 0.0
+        open_ones = [k for k in range(count) if self.path.entries[first + k]]
+        return tuple(round(float(angles[k]), 2) for k in open_ones), open_ones.index(taken)
+
+    def _lanes_before(self, row: int, depth: int = 2) -> str:
+        """Return the tag of the lanes before an intersection, or of those before the one before it that go on."""
+        path = self.path
+        i = int(path.rows[row, 0])
+        first = int(path.rows[row - 1, 0]) + 1 if row else 0
+        for at in range(i, first - 1, -1):
+            text = self.network.texts[self.net.side[path.sides[at], LANES]]
+            if text:
+                return text
+        if row == 0 or depth == 0:
+            return ""
+        text = self._lanes_before(row - 1, depth - 1)
+        return text if text and path.rows[row, 4] > 2 and matched(text, self._open_turns(row - 1)[0])[1] else ""
 
 
 def _turn_angle(arrives: float, leaves: float) -> float:

@@ -26,6 +26,7 @@ from vkssp.guidance.kernels.net import (
     MOTORWAY,
     NAME,
     OPEN,
+    PARTNER,
     ROUND,
     Net,
 )
@@ -35,7 +36,7 @@ _RANK_BITS = 31
 #: Columns of `Net.side`; those that are made here later are of the tail for now.
 _COLUMNS = (
     *("tail", "head", "tail", "name", "ref", "pronunciation", "exits", "lanes", "destinations", "rank", "flags"),
-    *("mode", "num_lanes", "tail"),
+    *("mode", "num_lanes", "tail", "tail"),
 )
 #: Metres of the radius up to which a roundabout may be like an intersection, and its streets: how many at most, and how
 #: many degrees apart at least.
@@ -114,7 +115,7 @@ class GuidanceNetwork:
         table = np.zeros((count + 1, len(_COLUMNS)), np.int64)
         for at, name in enumerate(_COLUMNS):
             table[:count, at] = columns[name]
-        table[:count, FOLLOW] = -1
+        table[:count, [FOLLOW, PARTNER]] = -1
         table[:, HEADS_FIRST] = heads_first
         metric = np.zeros((count, 2))
         metric[:, LENGTH] = np.where(known >= 0, metres[known], 0.0)
@@ -135,6 +136,7 @@ class GuidanceNetwork:
         module = kernels("vkssp.guidance.kernels.shape")
         module.join_sides(net)
         module.find_bearings(net)
+        module.join_carriageways(net)
         self.net = net
         self._ring_kinds: dict[int, int] = {}
 

@@ -29,10 +29,11 @@ MOST_ROADS = 64
 
 #: Columns of `Net.side`: the place at each end, -1 if none; the side that continues it at a place that is no
 #: intersection, -1 if it ends at one; indices of texts, 0 for none; rank, flags, mode of travel, number of lanes;
-#: and the first of its nodes in `Net.heads`.
+#: the first of its nodes in `Net.heads`; and the other carriageway of the street that it leaves with, -1 if none.
 (
     TAIL, HEAD, FOLLOW, NAME, REF, SPOKEN, EXITS, LANES, DESTINATIONS, RANK, FLAGS, MODE, NUM_LANES, HEADS_FIRST,
-) = range(14)  # fmt: skip
+    PARTNER,
+) = range(15)  # fmt: skip
 #: Columns of `Net.metric`: bearing in degrees at which a side leaves its tail, and its metres.
 BEARING, LENGTH = 0, 1
 #: Columns of `Net.arcs`: head of an arc, and its side, -1 for the links of gates.
@@ -160,6 +161,10 @@ def look(net: Any, view: Any, came: Any) -> Any:
         side = net.place_sides[at]
         if count == MOST_ROADS:
             break
+        partner = net.side[side, PARTNER]
+        # Of two carriageways, the one that can be entered stands for both, or the one that the traveller comes from.
+        if partner >= 0 and side != back and (partner == back or (net.side[side, FLAGS] & OPEN) == 0):
+            continue
         angle = base - net.metric[side, BEARING]
         if angle < 0.0:
             angle += 360.0

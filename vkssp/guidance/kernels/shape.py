@@ -12,7 +12,6 @@ from vkssp.guidance.kernels.net import (
     EXITS,
     FLAGS,
     FOLLOW,
-    LANES,
     LINK,
     MODE,
     MOST_ROADS,
@@ -20,12 +19,14 @@ from vkssp.guidance.kernels.net import (
     NAME,
     NUM_LANES,
     OPEN,
+    PARTNER,
     RANK,
     REF,
     ROUND,
     SPOKEN,
     TAIL,
     allowed,
+    chain_length,
     deviation,
 )
 from vkssp.jit import jit
@@ -36,6 +37,8 @@ LOOK_M = 10.0
 OFFSET_M, HALF_LANE_M = 6.9, 1.625
 #: Metres after such a piece that are looked at, and that there have to be; degrees by which they may bend.
 REST_M, LEAST_REST_M, BENT = 20.0, 7.0, 8.0
+#: Degrees between carriageways of a street where they begin, metres along them, and between them there, without lanes.
+CARRIAGEWAYS, PARALLEL_M, APART_M = 60.0, 50.0, 14.0
 _METRES_PER_DEGREE = 111_195.08
 
 
@@ -47,7 +50,6 @@ def same_street(net: Any, one: Any, two: Any) -> Any:
         and net.side[one, REF] == net.side[two, REF]
         and net.side[one, SPOKEN] == net.side[two, SPOKEN]
         and net.side[one, EXITS] == net.side[two, EXITS]
-        and net.side[one, LANES] == net.side[two, LANES]
         and net.side[one, RANK] == net.side[two, RANK]
         and net.side[one, FLAGS] == net.side[two, FLAGS]
         and net.side[one, MODE] == net.side[two, MODE]
@@ -195,3 +197,50 @@ def find_bearings(net: Any) -> None:
                 break
             near = next_vertex(net, side, near)
         net.metric[side, BEARING] = found
+
+
+@jit
+def are_carriageways(net: Any, one: Any, two: Any) -> Any:
+    """Return whether two one-way streets that leave a place are carriageways of one street, the first open."""
+    there, back = net.side[one, FLAGS], net.side[two, FLAGS]
+    if (there & OPEN) == 0 or (back & OPEN) != 0 or (net.side[one ^ 1, FLAGS] & OPEN) != 0:
+        return False
+    if ((there | back) & (ROUND | CIRCULAR | LINK)) != 0 or net.side[one, RANK] != net.side[two, RANK]:
+        return False
+    if net.side[one, NAME] == 0 or net.side[one, NAME] != net.side[two, NAME] or one >> 1 == two >> 1:
+        return False
+    if net.side[one, MODE] != net.side[two, MODE]:
+        return False
+    if deviation(net.metric[one, BEARING], net.metric[two, BEARING]) > CARRIAGEWAYS:
+        return False
+    far = min(PARALLEL_M, min(chain_length(net, one), chain_length(net, two)))
+    lat, lon, _ = point_at(net, one, far)
+    other_lat, other_lon, _ = point_at(net, two, far)
+    lanes = net.side[one, NUM_LANES] + net.side[two, NUM_LANES]
+    return far > LEAST_REST_M / 2 and metres_between(lat, lon, other_lat, other_lon) <= APART_M + HALF_LANE_M * lanes
+
+
+@jit
+def join_carriageways(net: Any) -> None:
+    """Find the carriageways that leave a place as one street, and give them one bearing."""
+    for place in range(len(net.place_first) - 1):
+        begin, end = net.place_first[place], net.place_first[place + 1]
+        if end - begin < 3:
+            continue
+        for first in range(begin, end):
+            one = net.place_sides[first]
+            if (net.side[one, FLAGS] & OPEN) == 0 or net.side[one, PARTNER] >= 0:
+                continue
+            best = -1
+            for second in range(begin, end):
+                two = net.place_sides[second]
+                if net.side[two, PARTNER] < 0 and first != second and are_carriageways(net, one, two):
+                    near = deviation(net.metric[one, BEARING], net.metric[two, BEARING])
+                    if best < 0 or near < deviation(net.metric[one, BEARING], net.metric[best, BEARING]):
+                        best = two
+            if best >= 0:
+                a, b = net.metric[one, BEARING], net.metric[best, BEARING]
+                middle = (a + b) / 2.0 + (180.0 if abs(a - b) > 180.0 else 0.0)
+                net.metric[one, BEARING] = net.metric[best, BEARING] = middle % 360.0
+                net.side[one, PARTNER] = best
+                net.side[best, PARTNER] = one

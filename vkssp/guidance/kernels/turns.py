@@ -39,6 +39,7 @@ from vkssp.guidance.kernels.net import (
     OFF_RAMP,
     ON_RAMP,
     OPEN,
+    PARTNER,
     PASS,
     RANK,
     REF,
@@ -178,12 +179,10 @@ def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any
     other_mode = net.side[came, MODE] != net.side[side, MODE]
     if kind == TURN:
         if renamed(net, came, side):
-            if through and (net.side[came, FLAGS] & LINK) != 0 and is_motorway(net, side):
-                kind = MERGE
-                modifier = SLIGHT_RIGHT if angle > 180.0 else SLIGHT_LEFT
-            elif through and is_ramp(net, came) and (net.side[side, FLAGS] & LINK) == 0:
-                kind = MERGE
-                modifier = SLIGHT_RIGHT if angle > 180.0 else SLIGHT_LEFT
+            if through:
+                if is_motorway(net, side):
+                    kind = MERGE
+                    modifier = SLIGHT_RIGHT if angle > 180.0 else SLIGHT_LEFT
             elif other_mode:
                 kind = NOTIFICATION
             else:
@@ -211,7 +210,9 @@ def gives_way(net: Any, view: Any, came: Any, best: Any, rival: Any) -> Any:
         return True
     links = (net.side[one, FLAGS] | net.side[came, FLAGS]) & LINK
     if links == 0 and (net.side[two, FLAGS] & LINK) != 0:
-        return off < GROUP - 0.5 or from_straight(view, rival) > _STRAIGHT_RIVAL
+        return off < GROUP - 0.5 or (
+            from_straight(view, rival) > _STRAIGHT_RIVAL and (not is_ramp(net, two) or is_motorway(net, came))
+        )
     return False
 
 
@@ -222,9 +223,11 @@ def is_far_straighter(net: Any, view: Any, came: Any, best: Any, rival: Any) -> 
     one, two = view.side[best], view.side[rival]
     named = net.side[came, NAME] != 0 and net.side[came, NAME] == net.side[one, NAME]
     ratio = _DISTINCT
-    if not view.entry[rival]:
-        ratio = _DISTINCT * 0.7
-    elif named and same_class(net, came, one) and not same_class(net, one, two):
+    if not view.entry[rival] and (
+        off < NARROW - 0.1 or (named and net.side[two, NAME] == net.side[came, NAME] and other < GROUP)
+    ):
+        return True
+    if named and same_class(net, came, one) and not same_class(net, one, two):
         if off > GROUP - 0.5:
             return False
         ratio = _DISTINCT * 0.7
@@ -262,8 +265,15 @@ def find_obvious(net: Any, view: Any, other: Any, count: Any, came: Any) -> Any:
         return 0
     if same != 0 and is_obvious(net, view, count, came, same):
         return 0 if hides_turn(net, view, other, came, same) else same
-    if best == same or (same != 0 and net.side[view.side[best], RANK] >= net.side[view.side[same], RANK]):
+    blocks = same != 0 and (count == 3 or from_straight(view, same) < GROUP)
+    if best == same or (blocks and net.side[view.side[best], RANK] >= net.side[view.side[same], RANK]):
         return 0
+    if net.side[came, NAME] == 0 and net.side[came, REF] == 0 and net.side[view.side[best], NAME] != 0:
+        # A street without a name goes on without one.
+        for k in range(1, count):
+            side = view.side[k]
+            if view.entry[k] and net.side[side, NAME] == 0 and not gives_way(net, view, came, best, k):
+                return 0
     return best if is_obvious(net, view, count, came, best) else 0
 
 
@@ -273,7 +283,7 @@ def is_obvious(net: Any, view: Any, count: Any, came: Any, best: Any) -> Any:
     for k in range(1, count):
         if k == best or gives_way(net, view, came, best, k):
             continue
-        if not is_far_straighter(net, view, came, best, k):
+        if (view.entry[k] and gives_way(net, view, came, k, best)) or not is_far_straighter(net, view, came, best, k):
             return False
     return True
 
@@ -397,14 +407,14 @@ def spread(view: Any, begin: Any, end: Any, is_left: Any, beside_straight: Any) 
     if number == 1:
         return
     if number == 3:
-        one, two, three = view.modifier[first], view.modifier[second], view.modifier[third]
-        if one != two and two != three:
-            return
-        if one != sharp or three != sharp:
-            view.modifier[first], view.modifier[second], view.modifier[third] = sharp, plain, slight
+        if view.modifier[first] == sharp and view.modifier[second] == plain and view.modifier[third] == plain:
+            view.modifier[third] = slight
         return
     # `first` is the sharper one.
-    if view.modifier[first] != view.modifier[second] or view.modifier[first] == sharp:
+    if view.modifier[first] != view.modifier[second]:
+        return
+    if view.modifier[first] == sharp:
+        view.modifier[second] = plain
         return
     square = 270.0 if is_left else 90.0
     inner, outer = deviation(view.angle[second], square), deviation(view.angle[first], square)
@@ -459,6 +469,8 @@ def handle_streets(net: Any, view: Any, other: Any, count: Any, came: Any) -> No
     for k in range(1, count):
         if from_straight(view, k) < from_straight(view, closest):
             closest = k
+    if count == 3:
+        return
     if from_straight(view, closest) <= 20.0:
         spread_around(view, closest, closest, count)
     else:
@@ -742,7 +754,7 @@ def find_turns(net: Any, view: Any, other: Any, sides: Any, found: Any, roads: A
         count = classify(net, view, other, came)
         taken = -1
         for k in range(count):
-            if view.side[k] == goes:
+            if view.side[k] == goes or (taken < 0 and net.side[goes, PARTNER] == view.side[k]):
                 taken = k
         if taken < 0:
             continue
