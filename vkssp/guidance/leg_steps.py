@@ -341,6 +341,10 @@ class LegTurns:
                 first.kind, first.modifier = CONTINUE, UTURN
             elif leaving.kind in (*_KEPT, NOTIFICATION):
                 first.kind, first.modifier = leaving.kind, modifier
+            elif same and all(turn.kind in (SUPPRESSED, NEW_NAME) for turn in self.turns[at : last + 1]):
+                first.kind, first.modifier = SUPPRESSED, STRAIGHT
+            elif first.kind == END_OF_ROAD and modifier in (LEFT, RIGHT):
+                first.modifier = modifier
             elif modifier == STRAIGHT:
                 first.kind, first.modifier = SUPPRESSED if same else NEW_NAME, modifier
             else:
@@ -486,7 +490,13 @@ class LegTurns:
         for turn in self.turns:
             if turn.kind == SLIPROAD:
                 turn.kind = TURN
-        self.turns = [turn for turn in self.turns if turn.kind not in (SUPPRESSED, NO_TURN)]
+        kept: list[Turn] = []
+        for turn in self.turns:
+            # A name that returns after a street without one is not new.
+            returns = turn.kind == NEW_NAME and self._same_name(kept[-1], turn)
+            if turn.kind not in (SUPPRESSED, NO_TURN) and not returns:
+                kept.append(turn)
+        self.turns = kept
 
     def _suppress_names(self) -> None:
         """Leave out new names of streets that are short."""
@@ -533,7 +543,7 @@ class LegTurns:
         i = int(path.rows[row, 0])
         first = int(path.rows[row - 1, 0]) + 1 if row else 0
         for at in range(i, first - 1, -1):
-            text = self.network.texts[self.net.side[path.sides[at], LANES]]
+            text: str = self.network.texts[self.net.side[path.sides[at], LANES]]
             if text:
                 return text
         if row == 0 or depth == 0:

@@ -87,7 +87,7 @@ class GuidanceNetwork:
         tail_node = np.repeat(np.arange(num_nodes), np.diff(first_out).astype(np.int64))
         self.side = 2 * polyline_of.astype(np.int64) + backward
         self.way = None if streets is None else _ways(streets.way, self.side, 2 * (len(first) - 1))
-        self.texts = ("",) if streets is None else streets.names
+        self.texts, same = _listed(("",) if streets is None else streets.names)
         count = 2 * (len(first) - 1)
         arc = np.full(count, -1, np.int64)
         arc[self.side] = np.arange(len(self.side))
@@ -104,6 +104,7 @@ class GuidanceNetwork:
         head[real] = np.where(is_open[real], target[of], source[of])
 
         flags, rank, columns = _columns(streets, known, is_open)
+        columns["ref"] = same[columns["ref"]]
         num_places = int(place.max(initial=-1)) + 1
         place_first, by_place = rows_of(tail[real].astype(np.uint32), num_places)
         arc_side = np.where(empty, -1, self.side)
@@ -213,6 +214,21 @@ class GuidanceNetwork:
             return 2
         (name, *more) = names
         return int(radius > _SMALL_RING_M and name != 0 and not more and name not in beside)
+
+
+def _listed(names: tuple[str, ...]) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    """Return texts with lists of numbers in one form, and the index of this form of each text."""
+    texts = list(names)
+    same = np.arange(len(names))
+    number = {text: at for at, text in enumerate(names)}
+    for at, text in enumerate(names):
+        if ";" in text:
+            listed = "; ".join(part.strip() for part in text.split(";") if part.strip())
+            if listed not in number:
+                number[listed] = len(texts)
+                texts.append(listed)
+            same[at] = number[listed]
+    return tuple(texts), same
 
 
 def _ways(way: npt.NDArray[np.int64], side: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:

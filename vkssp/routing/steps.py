@@ -66,7 +66,7 @@ def steps_of(
         low, high = (places[at], places[at]) if is_end else (places[at], places[at + 1])
         weight = 0 if is_end else int(weights[arcs[at + 1]] - weights[arcs[at]])
         side = turn.label
-        name, ref = texts[net.side[side, NAME]], _listed(texts[net.side[side, REF]])
+        name, ref = texts[net.side[side, NAME]], texts[net.side[side, REF]]
         before, after = _bearings(leg, at, points)
         kind, modifier = KIND_NAMES.get(turn.kind, ""), MODIFIERS[turn.modifier]
         if turn.kind == ENTER:
@@ -137,10 +137,6 @@ def _lone(
         first=end,
         last=end,
     )
-
-
-def _listed(ref: str) -> str:
-    return "; ".join(part.strip() for part in ref.split(";") if part.strip()) if ";" in ref else ref
 
 
 def _bearings(leg: LegTurns, at: int, points: npt.NDArray[np.float64]) -> tuple[int, int]:

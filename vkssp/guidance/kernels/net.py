@@ -304,6 +304,8 @@ def renamed(net: Any, one: Any, two: Any) -> Any:
         return True
     if old == new and old_ref == new_ref:
         return False
+    if old == 0 and old_ref != 0 and old_ref == new_ref:
+        return False
     compass = old != new and differ_by_compass(net, old, new)
     same_name = old == new or (old != 0 and new == 0) or compass
     no_refs = old_ref == 0 and new_ref == 0

@@ -11,6 +11,7 @@ from typing import Any
 
 from vkssp.guidance.kernels.net import (
     BEARING,
+    CARRIED,
     CIRCULAR,
     CONTINUE,
     END_OF_ROAD,
@@ -79,6 +80,8 @@ _EQUAL = 1e-3
 _INTERNAL_M, _INTERNAL_TURN = 32.0, 50.0
 #: Metres of a street that is short.
 _SHORT_M = 30.0
+#: Degrees between a street and a slip road beside it.
+_SLIP_ANGLE = 95.0
 
 
 @jit
@@ -127,7 +130,8 @@ def from_straight(view: Any, k: Any) -> Any:
 @jit
 def basic_kind(net: Any, came: Any, side: Any) -> Any:
     """Return the kind of a turn that is not obvious."""
-    if is_ramp(net, side) and not is_ramp(net, came):
+    leaves_motorway = is_motorway(net, came) and (net.side[side, FLAGS] & LINK) != 0
+    if (is_ramp(net, side) and not is_ramp(net, came)) or leaves_motorway:
         return ON_RAMP
     if net.side[came, NAME] != 0 and net.side[came, NAME] == net.side[side, NAME]:
         return CONTINUE
@@ -283,6 +287,11 @@ def is_obvious(net: Any, view: Any, count: Any, came: Any, best: Any) -> Any:
     for k in range(1, count):
         if k == best or gives_way(net, view, came, best, k):
             continue
+        one, two = view.side[best], view.side[k]
+        named = net.side[came, NAME] != 0 and net.side[came, NAME] == net.side[one, NAME]
+        if count > 3 and named and same_class(net, came, one) and net.side[one, RANK] < net.side[two, RANK]:
+            if from_straight(view, k) > from_straight(view, best) - 0.1 and from_straight(view, best) < NARROW:
+                continue
         if (view.entry[k] and gives_way(net, view, came, k, best)) or not is_far_straighter(net, view, came, best, k):
             return False
     return True
@@ -486,7 +495,7 @@ def is_motorway_junction(net: Any, view: Any, count: Any) -> Any:
     leads_on = False
     for k in range(count):
         side = view.side[k]
-        if view.entry[k] and from_straight(view, k) > GROUP:
+        if view.entry[k] and from_straight(view, k) > GROUP - 0.1:
             return False
         if is_motorway(net, side):
             leads_on |= view.entry[k]
@@ -514,7 +523,11 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
                     here += 180.0
                 if here < off:
                     onward, off = k, here
-        if motorways == 1:
+        obvious = onward
+        if motorways > 1:
+            obvious = find_obvious(net, view, other, count, came) if ramps > 0 else 0
+        if obvious != 0:
+            onward = obvious
             for k in range(1, count):
                 if k == onward:
                     set_obvious(net, view, count, came, k, is_through_street(net, view, count, k))
@@ -559,7 +572,9 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
                 else:
                     passed = True
             else:
-                set_kind(view, k, OFF_RAMP, modifier_of(view.angle[k]))
+                modifier = modifier_of(view.angle[k])
+                modifier = SLIGHT_RIGHT if modifier == RIGHT else SLIGHT_LEFT if modifier == LEFT else modifier
+                set_kind(view, k, OFF_RAMP, modifier)
         return
     handle_streets(net, view, other, count, came)
 
@@ -636,14 +651,23 @@ def leads_around(net: Any, other: Any, came: Any, main: Any, slip: Any) -> Any:
         return False
     # What the slip road leads to.
     target = net.side[end, HEAD]
+    for at in range(net.place_first[target], net.place_first[target + 1]):
+        side = net.place_sides[at]
+        named = net.side[slip, NAME] != 0 and net.side[slip, NAME] != net.side[came, NAME]
+        if named and side != end ^ 1 and net.side[side, NAME] == net.side[slip, NAME]:
+            return False  # it goes on beyond
     count = look(net, other, last)
     if count < 3:
         return False
     for k in range(1, count):
         cross = other.side[k]
         onward = chain_end(net, cross)
+        if net.side[cross, MODE] != net.side[came, MODE]:
+            continue
         if net.side[onward, HEAD] == target and from_straight(other, k) > NARROW:
             return True
+    if net.side[slip, NAME] != 0 and (net.side[slip, FLAGS] & LINK) == 0:
+        return False
     # A street of the same name, of which there may be a piece between.
     for at in range(net.place_first[target], net.place_first[target + 1]):
         side = net.place_sides[at]
@@ -675,9 +699,9 @@ def find_slip_roads(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
     length = chain_length(net, street)
     for k in range(1, count):
         slip = view.side[k]
-        if k == main or not view.entry[k] or deviation(view.angle[k], view.angle[main]) > GROUP:
+        if k == main or not view.entry[k] or deviation(view.angle[k], view.angle[main]) > _SLIP_ANGLE:
             continue
-        if (net.side[slip ^ 1, FLAGS] & OPEN) != 0 or net.side[slip, NAME] not in (0, net.side[came, NAME]):
+        if (net.side[slip ^ 1, FLAGS] & OPEN) != 0 or net.side[slip, MODE] != net.side[came, MODE]:
             continue
         most = slip_metres(net.side[slip, RANK])
         if length > most or chain_length(net, slip) > 1.4 * most:
@@ -700,6 +724,11 @@ def classify(net: Any, view: Any, other: Any, came: Any) -> Any:
     else:
         handle_streets(net, view, other, count, came)
     find_slip_roads(net, view, other, count, came)
+    if (net.side[came, FLAGS] & CARRIED) != 0:
+        # On board nobody turns.
+        for k in range(1, count):
+            if view.entry[k] and net.side[view.side[k], MODE] == net.side[came, MODE]:
+                view.kind[k] = SUPPRESSED
     if is_motorway(net, came):
         for k in range(count):
             if view.kind[k] == ON_RAMP:
