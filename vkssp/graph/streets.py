@@ -122,6 +122,9 @@ class Streets:
         at barriers. None if unknown, as in a graph saved by a version without this array.
     point_node : numpy.ndarray or None
         OSM node id of each point of `points`, shape (num_points,), int64; None if unknown.
+    manoeuvres : numpy.ndarray or None
+        Instructions that the map gives itself, as `vkssp.graph.manoeuvres.packed` has them, int64; None if there are
+        none.
     """
 
     __repr__ = brief
@@ -159,6 +162,7 @@ class Streets:
     class_names: tuple[str, ...] = ()
     node: npt.NDArray[np.int64] | None = None
     point_node: npt.NDArray[np.int64] | None = None
+    manoeuvres: npt.NDArray[np.int64] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
@@ -172,7 +176,7 @@ class Streets:
     PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
     #: Arrays that belong to the map as a whole, and those of them that a map may lack.
     SHARED = ("polyline_first", "points")
-    SHARED_OR_NONE = ("point_node",)
+    SHARED_OR_NONE = ("point_node", "manoeuvres")
     #: Types of all arrays; an array that a graph does not have is None.
     DTYPES: ClassVar[dict[str, type]] = {
         "length": np.float32,
@@ -204,6 +208,7 @@ class Streets:
         "left_hand": np.bool_,
         "node": np.int64,
         "point_node": np.int64,
+        "manoeuvres": np.int64,
     }
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.graph.manoeuvres import Manoeuvre
 from vkssp.guidance.kernels.net import (
     BEARING,
     CONTINUE,
@@ -21,6 +22,7 @@ from vkssp.guidance.kernels.net import (
     EXIT,
     FLAGS,
     FORK,
+    HEAD,
     LANES,
     LEFT,
     MERGE,
@@ -81,6 +83,10 @@ KIND_NAMES = {
 }
 MODIFIERS = ("uturn", "sharp right", "right", "slight right", "straight", "slight left", "left", "sharp left")
 #: Kinds whose modifier does not tell the angle.
+#: Kinds of `vkssp.graph.manoeuvres.KINDS`.
+_OWN_KINDS = (
+    SUPPRESSED, TURN, CONTINUE, NEW_NAME, MERGE, ON_RAMP, OFF_RAMP, FORK, END_OF_ROAD, NOTIFICATION, USE_LANE
+)  # fmt: skip
 _KEPT = (FORK, MERGE, ON_RAMP, OFF_RAMP)
 _RING_KINDS = (ENTER, EXIT, STAY, PASS)
 #: Degrees by which a U-turn may differ from one.
@@ -126,6 +132,10 @@ class Turn:
         Exit of a roundabout, counted from 1; 0 if there is none.
     ring : int
         0 for a roundabout, 1 for a rotary, 2 for a roundabout that is like an intersection.
+    ring_side : int
+        Side of the roundabout, -1 if there is none.
+    fixed : bool
+        Whether the map gives the manoeuvre itself.
     """
 
     row: int
@@ -135,6 +145,7 @@ class Turn:
     exit: int = 0
     ring: int = 0
     ring_side: int = -1
+    fixed: bool = False
 
 
 def find_path(network: GuidanceNetwork, arcs: Ints, metres: Floats) -> Path:
@@ -201,8 +212,11 @@ class LegTurns:
         self._has_lanes = bool(self.net.side[sides, LANES].any())
         self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
         for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
+            own = self._own_manoeuvre(i) if network.manoeuvres else None
+            if own is not None:
+                kind, modifier = _OWN_KINDS[own.kind], own.modifier if own.modifier >= 0 else modifier
             if kind != NO_TURN:
-                self.turns.append(Turn(at, kind, modifier, int(sides[i + 1])))
+                self.turns.append(Turn(at, kind, modifier, int(sides[i + 1]), fixed=own is not None))
         self.turns.append(Turn(len(rows), ARRIVE, STRAIGHT, int(sides[-1])))
         self._join_carriageways()
         self._check_ends_of_roads()
@@ -249,6 +263,30 @@ class LegTurns:
         net, a, b = self.net, one.label, two.label
         named = net.side[a, NAME] != 0 or net.side[a, REF] != 0
         return bool(named and net.side[a, NAME] == net.side[b, NAME] and net.side[a, REF] == net.side[b, REF])
+
+    def _own_manoeuvre(self, i: int) -> Manoeuvre | None:
+        """Return the manoeuvre that the map gives where a side ends, if the leg passes its ways there."""
+        sides, ways = self.path.sides, self.network.way
+        given = self.network.manoeuvres.get(int(self.net.side[sides[i], HEAD]))
+        if given is None or ways is None:
+            return None
+        passed = ways[sides].tolist()
+        before: list[int] = []
+        for way in reversed(passed[: i + 1]):
+            if not before or before[-1] != way:
+                before.append(way)
+        after: list[int] = []
+        for way in passed[i + 1 :]:
+            if way != (after[-1] if after else before[0]):
+                after.append(way)
+        along = [*reversed(before), *after]
+        here = len(before) - 1
+        for one in given:
+            for k, way in enumerate(one.ways):
+                first = here - k
+                if way == along[here] and first >= 0 and tuple(along[first : first + len(one.ways)]) == one.ways:
+                    return one
+        return None
 
     # Roundabouts.
 
@@ -330,7 +368,8 @@ class LegTurns:
             while last < len(self.turns) - 1 and self.path.rows[self.turns[last].row, 6]:
                 last += 1
             leaving = self.turns[last]
-            if last == len(self.turns) - 1 or any(turn.kind in _RING_KINDS for turn in self.turns[at : last + 1]):
+            kept = any(turn.kind in _RING_KINDS or turn.fixed for turn in self.turns[at : last + 1])
+            if last == len(self.turns) - 1 or kept:
                 at = last
                 continue
             angle = _turn_angle(self.arrives(first), self.leaves(leaving))
@@ -357,7 +396,7 @@ class LegTurns:
         while at + 1 < len(self.turns) - 1:
             current, following = self.turns[at], self.turns[at + 1]
             before = self._shown_before(at)
-            if any(turn.kind in (ENTER, EXIT, PASS) for turn in (current, following)):
+            if any(turn.kind in (ENTER, EXIT, PASS) or turn.fixed for turn in (current, following)):
                 at += 1
                 continue
             if self._mode(before) != self._mode(current) or self._mode(current) != self._mode(following):

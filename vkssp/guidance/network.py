@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import distinct
 from vkssp.graph.csr import rows_of
+from vkssp.graph.manoeuvres import Manoeuvre, unpacked
 from vkssp.graph.streets import MODES, Streets
 from vkssp.guidance.kernels.net import (
     BEARING,
@@ -72,6 +73,8 @@ class GuidanceNetwork:
         Texts of streets.
     way : numpy.ndarray or None
         OSM way of each side.
+    manoeuvres : dict of int to list of Manoeuvre
+        Instructions that the map gives itself, by place.
     """
 
     def __init__(
@@ -140,6 +143,13 @@ class GuidanceNetwork:
         module.join_carriageways(net)
         self.net = net
         self._ring_kinds: dict[int, int] = {}
+        known_ones = None if streets is None else streets.manoeuvres
+        self.manoeuvres: dict[int, list[Manoeuvre]] = {}
+        if known_ones is not None and streets is not None and streets.node is not None:
+            node_of = dict(zip(streets.node.tolist(), place.tolist(), strict=True))
+            for one in unpacked(known_ones):
+                if one.node in node_of:
+                    self.manoeuvres.setdefault(node_of[one.node], []).append(one)
 
     def start_of(self, side: int) -> tuple[float, float]:
         """Return latitude and longitude of the point at which a side begins."""

@@ -13,6 +13,7 @@ from vkssp.arrays import distinct, own
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.csr import rows_of
+from vkssp.graph.manoeuvres import packed
 from vkssp.graph.order import z_order
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
 from vkssp.osm.guide import guide_arrays
@@ -72,6 +73,8 @@ def assemble(
     unit, amounts = (seconds_per_weight, seconds) if weights is None else (10.0**-profile.weight.precision, weights)
     turn_seconds: Floats | None = None
     if roads.turns is not None:
+        if roads.turns.manoeuvres:
+            further["manoeuvres"] = packed(roads.turns.manoeuvres)
         turning = with_turns(roads, segments, arcs, layered, profile, report)
         tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
         turn_seconds = turning.seconds

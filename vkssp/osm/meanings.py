@@ -11,6 +11,7 @@ from typing import NamedTuple
 from vkssp.graph.streets import MODES
 from vkssp.osm.extract import BrokenTags
 from vkssp.osm.guide import GUIDE_KEYS, Guide, guide_of
+from vkssp.osm.manoeuvres import MANOEUVRE_KEYS
 from vkssp.osm.nodes import node_attributes, node_keys
 from vkssp.osm.profile import Profile
 from vkssp.osm.restrictions import conditional_keys, restriction_keys
@@ -35,7 +36,7 @@ def wanted_keys(profile: Profile, turns: str) -> WantedKeys:
     ways = {"highway", "route", *trains, *profile.speeds, *(profile.pushing.speeds if profile.pushing else ())}
     nodes = ("barrier", *profile.access.keys, *(("highway",) if turns == "costs" else ()))
     rules = profile.turns
-    relations = () if turns == "none" else (*restriction_keys(rules), *conditional_keys(rules))
+    relations = () if turns == "none" else (*restriction_keys(rules), *conditional_keys(rules), *MANOEUVRE_KEYS)
     return WantedKeys(tuple(sorted(ways)), nodes, relations)
 
 

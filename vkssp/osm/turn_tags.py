@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.graph.manoeuvres import Manoeuvre
+from vkssp.osm.manoeuvres import read_manoeuvre
 from vkssp.osm.profile import TurnRules
 from vkssp.osm.restrictions import CONDITIONAL, Restriction, conditional_keys, read_restriction
 from vkssp.osm.ways import Tags
@@ -65,12 +67,15 @@ class RawTurns:
         OSM ids of the roads that the vehicle may not use, shape (num_closed,), int64.
     count : Counter
         Restrictions left out, by reason.
+    manoeuvres : tuple of Manoeuvre
+        Instructions that the map gives itself.
     """
 
     obstacles: Obstacles
     restrictions: tuple[Restriction, ...]
     closed: npt.NDArray[np.int64]
     count: Counter[str]
+    manoeuvres: tuple[Manoeuvre, ...] = ()
 
     @property
     def places(self) -> npt.NDArray[np.int64]:
@@ -96,6 +101,7 @@ class TurnCollector:
         self._obstacles: dict[int, Obstacle] = {}
         self._restrictions: list[Restriction] = []
         self._count: Counter[str] = Counter()
+        self._manoeuvres: list[Manoeuvre] = []
 
     def obstacle(self, tags: Tags) -> Obstacle | None:
         """Return what the tags of a node say about the time that it takes, None if it takes no time."""
@@ -117,7 +123,12 @@ class TurnCollector:
             self._obstacles[key] = obstacle
 
     def add_relation(self, tags: Tags, members: Iterable[tuple[str, str, int]]) -> None:
-        """Add a relation that may be a restriction."""
+        """Add a relation that may be a restriction or a manoeuvre."""
+        members = tuple(members)
+        manoeuvre = read_manoeuvre(tags, members)
+        if manoeuvre is not None:
+            self._manoeuvres.append(manoeuvre)
+            return
         restriction, reason = read_restriction(tags, members, self._rules)
         if restriction is not None:
             self._restrictions.append(restriction)
@@ -137,4 +148,4 @@ class TurnCollector:
             minor=np.array([row[2] for row in rows], np.bool_),
             undirected_stop=np.array([row[3] for row in rows], np.bool_),
         )
-        return RawTurns(obstacles, tuple(self._restrictions), closed, self._count)
+        return RawTurns(obstacles, tuple(self._restrictions), closed, self._count, tuple(self._manoeuvres))
