@@ -419,6 +419,8 @@ class LegTurns:
             current.kind = CONTINUE if self._same_name(before, current) else TURN
             current.modifier = _modifier_of(angle)
             return True
+        if UTURN in (current.modifier, following.modifier):
+            return False
         length, alone = self.length(at), self._alone(at)
         short = length <= _COLLAPSE_M and alone
         choices = self._num_open(following)
@@ -447,7 +449,7 @@ class LegTurns:
             current.kind, current.modifier = SUPPRESSED, STRAIGHT
             current.label = before.label
             return True
-        shown, next_shown = current.kind != SUPPRESSED, following.kind not in (SUPPRESSED, NO_TURN)
+        shown, next_shown = current.kind != SUPPRESSED, following.kind not in (SUPPRESSED, NO_TURN, NEW_NAME)
         same_side = _same_side(current.modifier, following.modifier)
         if (
             short
@@ -474,7 +476,7 @@ class LegTurns:
         bend_follows = following.kind == SUPPRESSED and following.modifier != STRAIGHT and same_side
         no_choice = choices == 1 and current.modifier != STRAIGHT
         if short and (
-            (shown and (name_follows or bend_follows))
+            (shown and ((name_follows and not is_named) or bend_follows))
             or (current.kind == SUPPRESSED and following.kind == NEW_NAME and length < 0.25 * _COLLAPSE_M)
             or (no_choice and shown)
         ):
@@ -494,6 +496,8 @@ class LegTurns:
     def _adjust(self, at: int, before: Turn, current: Turn) -> None:
         """Join a manoeuvre with the next one into a turn by both angles."""
         modifier = _modifier_of(self._total_angle(at))
+        if modifier == STRAIGHT and current.kind != SUPPRESSED:
+            modifier = current.modifier
         following = self.turns[at + 1]
         self._join(at)
         if current.kind in (TURN, CONTINUE, END_OF_ROAD):

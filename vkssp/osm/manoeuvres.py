@@ -24,7 +24,9 @@ def read_manoeuvre(tags: Tags, members: Iterable[tuple[str, str, int]]) -> Manoe
     if tags.get("type") not in MANOEUVRE_KEYS:
         return None
     word = next((tags[key] for key in MANOEUVRE_KEYS if tags.get(key)), "").replace("_", " ")
-    origin, target, nodes, between = 0, 0, [], []
+    origin = target = 0
+    nodes: list[int] = []
+    between: list[int] = []
     for role, kind, key in members:
         if role == "from" and kind == "w":
             origin = key

@@ -234,10 +234,15 @@ def join_carriageways(net: Any) -> None:
             best = -1
             for second in range(begin, end):
                 two = net.place_sides[second]
-                if net.side[two, PARTNER] < 0 and first != second and are_carriageways(net, one, two):
-                    near = deviation(net.metric[one, BEARING], net.metric[two, BEARING])
-                    if best < 0 or near < deviation(net.metric[one, BEARING], net.metric[best, BEARING]):
-                        best = two
+                if two != one and are_carriageways(net, one, two):
+                    best = two if best == -1 else -2
+            # Where several streets may be the other carriageway, none is.
+            if best >= 0:
+                for third in range(begin, end):
+                    rival = net.place_sides[third]
+                    if rival != one and are_carriageways(net, rival, best):
+                        best = -2
+                        break
             if best >= 0:
                 a, b = net.metric[one, BEARING], net.metric[best, BEARING]
                 middle = (a + b) / 2.0 + (180.0 if abs(a - b) > 180.0 else 0.0)

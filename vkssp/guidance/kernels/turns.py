@@ -737,33 +737,62 @@ def classify(net: Any, view: Any, other: Any, came: Any) -> Any:
 
 
 @jit
+def is_one_way(net: Any, side: Any) -> Any:
+    """Return whether a street is open in the direction of a side only."""
+    return (net.side[side, FLAGS] & OPEN) != 0 and (net.side[side ^ 1, FLAGS] & OPEN) == 0
+
+
+@jit
+def leaves_left(net: Any, side: Any) -> Any:
+    """Return whether a one-way street that passes the start of a side has it to its left.
+
+    The street leads on, more or less straight, as a one-way street.
+    """
+    place = net.side[side, TAIL]
+    for first in range(net.place_first[place], net.place_first[place + 1]):
+        back = net.place_sides[first]
+        if back == side or not is_one_way(net, back ^ 1):
+            continue
+        # Angles are seen from the one-way street.
+        angle = (net.metric[back, BEARING] - net.metric[side, BEARING] + 360.0) % 360.0
+        if deviation(angle, 270.0) > _INTERNAL_TURN:
+            continue
+        for second in range(net.place_first[place], net.place_first[place + 1]):
+            on = net.place_sides[second]
+            onward = (net.metric[back, BEARING] - net.metric[on, BEARING] + 360.0) % 360.0
+            if on != side and is_one_way(net, on) and deviation(onward, 180.0) <= _INTERNAL_TURN:
+                return True
+    return False
+
+
+@jit
+def enters_left(net: Any, side: Any) -> Any:
+    """Return whether one turns left from the end of a side into a one-way street that comes from the right."""
+    place = net.side[side, HEAD]
+    for first in range(net.place_first[place], net.place_first[place + 1]):
+        out = net.place_sides[first]
+        if out == side ^ 1 or not is_one_way(net, out):
+            continue
+        angle = (net.metric[side ^ 1, BEARING] - net.metric[out, BEARING] + 360.0) % 360.0
+        if deviation(angle, 270.0) > _INTERNAL_TURN:
+            continue
+        for second in range(net.place_first[place], net.place_first[place + 1]):
+            back = net.place_sides[second]
+            onward = (net.metric[back, BEARING] - net.metric[out, BEARING] + 360.0) % 360.0
+            if back != side ^ 1 and is_one_way(net, back ^ 1) and deviation(onward, 180.0) <= _INTERNAL_TURN:
+                return True
+    return False
+
+
+@jit
 def is_internal(net: Any, side: Any) -> Any:
     """Return whether a short piece of a street joins the carriageways of a street that it crosses.
 
-    A one-way street turns onto it at its start, and another one, in the opposite direction, leaves it at its end to the
-    same side.
+    A one-way street passes its start, and another one, in the opposite direction, its end.
     """
-    if (
-        net.metric[side, LENGTH] > _INTERNAL_M
-        or (net.side[side, FLAGS] & (ROUND | CIRCULAR)) != 0
-        or net.side[side, FOLLOW] >= 0
-    ):
+    if net.metric[side, LENGTH] > _INTERNAL_M or is_ring(net, side) or net.side[side, FOLLOW] >= 0:
         return False
-    for first in range(net.place_first[net.side[side, TAIL]], net.place_first[net.side[side, TAIL] + 1]):
-        back = net.place_sides[first]
-        if back == side or (net.side[back, FLAGS] & OPEN) != 0:
-            continue
-        turn = (net.metric[back, BEARING] - net.metric[side, BEARING] + 360.0) % 360.0
-        if deviation(turn, 270.0) > _INTERNAL_TURN:
-            continue
-        for last in range(net.place_first[net.side[side, HEAD]], net.place_first[net.side[side, HEAD] + 1]):
-            out = net.place_sides[last]
-            if out == side ^ 1 or (net.side[out ^ 1, FLAGS] & OPEN) != 0 or (net.side[out, FLAGS] & OPEN) == 0:
-                continue
-            angle = (net.metric[side ^ 1, BEARING] - net.metric[out, BEARING] + 360.0) % 360.0
-            if deviation(angle, 270.0) <= _INTERNAL_TURN:
-                return True
-    return False
+    return leaves_left(net, side) and enters_left(net, side)
 
 
 @jit
