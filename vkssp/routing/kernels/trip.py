@@ -49,17 +49,16 @@ def best_tour(cost: Floats, rest: Any, tour: Ints) -> None:
 
 
 @jit
-def insert_farthest(cost: Floats, near: Floats, tour: Ints) -> None:
+def insert_farthest(cost: Floats, first: int, near: Floats, tour: Ints) -> None:
     """Write a tour by farthest insertion: again and again the place farthest from the tour, where it costs least.
 
+    It begins with a given place and the one farthest from that.
     `near` has room for the distance of each place from the tour, shape (n,).
     """
-    count = len(cost)
-    first, second, most = 0, 1, -1.0
-    for a in range(count):
-        for b in range(a):
-            if cost[a, b] + cost[b, a] > most:
-                first, second, most = b, a, cost[a, b] + cost[b, a]
+    count, second, most = len(cost), 0, -1.0
+    for other in range(count):
+        if other != first and cost[first, other] + cost[other, first] > most:
+            second, most = other, cost[first, other] + cost[other, first]
     tour[0], tour[1] = first, second
     for a in range(count):
         near[a] = min(min(cost[first, a], cost[a, first]), min(cost[second, a], cost[a, second]))
