@@ -151,6 +151,9 @@ def test_cycling(text: str, forward: float, backward: float) -> None:
         ("highway=steps conveying=backward", 0, 5),
         ("highway=steps conveying=reversible", 5, 5),
         ("highway=steps conveying=yes oneway:foot=yes", 5, 0),
+        ("highway=steps conveying=backward oneway=no", 5, 5),
+        ("highway=footway conveying=forward", 5, 0),
+        ("highway=path conveying=forward", 5, 5),
         # Access.
         ("highway=residential access=no foot=yes", 5, 5),
         ("highway=residential vehicle=no bicycle=no", 5, 5),

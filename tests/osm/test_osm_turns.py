@@ -188,6 +188,8 @@ def test_restrictions_at_certain_times_are_counted_and_left_out(tmp_path: Path) 
         tags = {"type": "restriction", key: "no_right_turn @ (Mo-Fr 07:00-09:00)"}
         _, report = imported(tmp_path, CROSS, ROADS, [(members, tags)])
         assert report.restrictions == {"at certain times only": 1} and report.broken_restrictions == {}
+    _, report = imported(tmp_path, CROSS, ROADS, [restriction("no_right_turn_on_red", 1, 0, 4)])
+    assert report.restrictions == {"at certain times only": 1}
     at_times = {"restriction:conditional": "no_right_turn @ (Mo-Fr 07:00-09:00)"}
     for kind, result in (("no_left_turn", "obeyed"), ("none", "for others")):
         _, report = imported(tmp_path, CROSS, ROADS, [restriction(kind, 1, 0, 2, **at_times)])

@@ -96,7 +96,7 @@ def read_restriction(
     value = tags[key].strip()
     if value == "none" or (key != "restriction" and value == "no"):  # it revokes a restriction that holds for others
         return None, OTHERS
-    if "@" in value:
+    if "@" in value or value.endswith("_on_red"):  # at red lights only, where other traffic may turn
         return None, CONDITIONAL
     if not value.startswith(("no_", "only_")):
         return None, _NOT_UNDERSTOOD

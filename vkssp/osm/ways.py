@@ -18,6 +18,7 @@ _YES = frozenset({"yes", "true", "1"})
 _REVERSED = frozenset({"-1", "reverse"})
 _BOTH_WAYS = frozenset({"no", "false", "0", "alternating"})
 # Escalators: "yes" says that the escalator moves, but not in which direction.
+_CONVEYORS = frozenset({"steps", "footway"})
 _CONVEYING = {"forward": "yes", "backward": "-1", "yes": "no", "reversible": "no"}
 
 #: Tags that limit the size of vehicles.
@@ -221,6 +222,8 @@ def way_keys(profile: Profile) -> frozenset[str]:
     walking = pushing.keys if pushing else ()
     in_classes = {key for rules in profile.classes.values() for key in rules}
     directed = {*in_classes, *access.keys, *walking, *limits.keys, *limits.place_keys, *sizes, "hov:lanes"}
+    if "conveying" in profile.oneway.keys:
+        plain.add("oneway")
     return frozenset(plain | directed | {f"{key}:{way}" for key in directed for way in _DIRECTIONS})
 
 
@@ -461,6 +464,9 @@ def _directions(tags: Tags, profile: Profile, nonsense: list[str]) -> tuple[bool
     for key in rules.keys:
         value = tags.get(key, "").strip().lower()
         if key == "conveying":
+            # Stairs and walkways move; where both directions are said to be open, they are.
+            if tags.get("highway") not in _CONVEYORS or tags.get("oneway", "") in _BOTH_WAYS:
+                continue
             value = _CONVEYING.get(value, value)
         if value in _YES:
             found, by = (True, False), key
