@@ -29,6 +29,8 @@ class Served:
         "ch" or "mld", the name under which the caller prepared the graph.
     disabled : frozenset of str
         What answers must do without: "ROUTE_STEPS", "ROUTE_GEOMETRY".
+    version : str
+        Version of the data, which answers name.
     options : argparse.Namespace
         Options of osrm-routed.
     say : callable
@@ -36,10 +38,16 @@ class Served:
     """
 
     def __init__(
-        self, graph: Graph, algorithm: str, disabled: frozenset[str], options: Any, say: Callable[[str], None]
+        self,
+        graph: Graph,
+        algorithm: str,
+        disabled: frozenset[str],
+        version: str,
+        options: Any,
+        say: Callable[[str], None],
     ) -> None:
         self.algorithm, self._say = algorithm, say
-        self._datasets = Datasets({"graph": _dataset(graph, disabled)})
+        self._datasets = Datasets({"graph": _dataset(graph, disabled, version)})
         limits = Limits(
             coordinates=options.max_viaroute_size,
             trip=options.max_trip_size,
@@ -68,9 +76,9 @@ class Served:
                 raise OSError(f"cannot listen at {self._server.config.host}:{self._server.config.port}")
             time.sleep(0.002)
 
-    def replace(self, graph: Graph, disabled: frozenset[str]) -> None:
+    def replace(self, graph: Graph, disabled: frozenset[str], version: str) -> None:
         """Answer from another graph from now on."""
-        self._datasets.replace("graph", _dataset(graph, disabled))
+        self._datasets.replace("graph", _dataset(graph, disabled, version))
         self._say("[info] updated facade to the new data\n")
 
     def stop(self) -> None:
@@ -79,5 +87,5 @@ class Served:
         self._thread.join(_STOP_S)
 
 
-def _dataset(graph: Graph, disabled: frozenset[str]) -> Dataset:
-    return Dataset(Router(graph, device="cpu"), without=disabled)
+def _dataset(graph: Graph, disabled: frozenset[str], version: str) -> Dataset:
+    return Dataset(Router(graph, device="cpu"), disabled, version)

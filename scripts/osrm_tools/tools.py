@@ -14,7 +14,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -77,7 +77,7 @@ class _Parser(argparse.ArgumentParser):
         """Return the options; show help or version if one of them asks for it, or if there are none."""
         given = self.parse_args(list(self.call.arguments))
         if given.version:
-            self.call.say("stdout", f"v{version('vkssp').split('+')[0]}\n")
+            self.call.say("stdout", f"v{version_of('vkssp').split('+')[0]}\n")
             raise _ShownError
         if given.list_inputs:
             self.call.say("stdout", "".join(f"required {ending}\n" for ending in self.inputs))
@@ -167,8 +167,20 @@ def extract(call: Call) -> None:
     if not profile.exists():
         raise RefusedError(f"Profile {given.profile} not found!")
     graph = read_graph(source, profile=profile_of(profile), turns="costs")
-    _graphs.put(call.path(_base(given.output or given.input) + ".graph"), graph)
+    base = call.path(_base(given.output or given.input))
+    _graphs.put(base.with_name(f"{base.name}.graph"), graph)
+    _version_file(base).write_text(given.data_version)
     call.say("stdout", f"[info] {graph!r}\n")
+
+
+def _version_file(base: Path) -> Path:
+    """Return the file with the version of the data that was given to osrm-extract."""
+    return base.with_name(f"{base.name}.data_version")
+
+
+def _version(base: Path) -> str:
+    file = _version_file(base)
+    return file.read_text() if file.exists() else ""
 
 
 def _metric(call: Call, tool: str, ending: str) -> None:
@@ -260,6 +272,7 @@ def datastore(call: Call) -> None:
     if given.input is None:
         raise RefusedError("the input file is missing")
     base = call.path(_base(given.input))
+    version = _version(base)
     found = {
         algorithm: _graphs.get(path)
         for algorithm in ("ch", "mld")
@@ -268,9 +281,10 @@ def datastore(call: Call) -> None:
     if not found:
         _needed(call, base.with_name(f"{base.name}.ch.graph"))
     with _storing:
-        _stored[given.dataset_name] = {"graphs": found, "disabled": _features(given.disable_feature_dataset)}
+        disabled = _features(given.disable_feature_dataset)
+        _stored[given.dataset_name] = {"graphs": found, "disabled": disabled, "version": version}
         for server in _serving.get(given.dataset_name, []):
-            server.replace(found[server.algorithm], _stored[given.dataset_name]["disabled"])
+            server.replace(found[server.algorithm], disabled, version)
 
 
 def _features(names: Sequence[str | None]) -> frozenset[str]:
@@ -321,12 +335,13 @@ def routed(call: Call) -> None:
         stored = _stored.get(given.dataset_name)
         if stored is None or algorithm not in stored["graphs"]:
             raise RefusedError("No shared memory block was found; run osrm-datastore first")
-        graph, disabled = stored["graphs"][algorithm], stored["disabled"]
+        graph, disabled, version = stored["graphs"][algorithm], stored["disabled"], stored["version"]
     else:
         if given.input is None:
             raise RefusedError("the input file is missing")
         graph, disabled = _prepared(call, given.input, algorithm), _features(given.disable_feature_dataset)
-    server = Served(graph, algorithm, disabled, given, lambda text: call.say("stdout", text))
+        version = _version(call.path(_base(given.input)))
+    server = Served(graph, algorithm, disabled, version, given, lambda text: call.say("stdout", text))
     with _storing:
         _serving.setdefault(given.dataset_name if shared else "", []).append(server)
     try:

@@ -35,7 +35,8 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
             ends = [snapped[index] for index in rows], [snapped[index] for index in columns]
         metres = _metres(np.array(ends[0]), np.array(ends[1]))[lacking]
         for name, cells in values.items():
-            cells[lacking] = metres / request.fallback_speed if name == "duration" else metres
+            # OSRM takes the quotient for whole tenths of a second; clients know these durations.
+            cells[lacking] = np.floor(metres / request.fallback_speed) / 10.0 if name == "duration" else metres
         answer["fallback_speed_cells"] = np.ascontiguousarray(np.argwhere(lacking))
     for name, cells in values.items():
         scale = request.scale_factor if name == "duration" else 1.0
