@@ -103,9 +103,11 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     travelled = metres.copy()
     travelled[first] = _metres(start, end if first == last else points[first + 1])
     travelled[last] = _metres(start if first == last else points[last], end)
-    rate = np.divide(seconds, whole, out=np.zeros_like(whole), where=whole > 0)[arc_of]
+    # Of the length of its arc, which may be measured on an ellipsoid.
+    share = np.divide(travelled, whole[arc_of], out=np.zeros_like(travelled), where=whole[arc_of] > 0)
+    travelled = share * streets.length[arcs].astype(np.float64)[arc_of]
     kept = slice(first, last + 1)
-    return None if nodes is None else nodes[first : last + 2], travelled[kept], (travelled * rate)[kept]
+    return None if nodes is None else nodes[first : last + 2], travelled[kept], (share * seconds[arc_of])[kept]
 
 
 def _piece_at(points: Floats, lat: float, lon: float) -> int:
