@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +24,11 @@ def is_of(way: int, name: str) -> bool:
     return way % (5 if name == "toll" else 7) == 0
 
 
-def with_classes(graph: Graph) -> Graph:
+def with_classes(graph: Graph, names: tuple[str, ...] = CLASSES) -> Graph:
     streets = graph.streets
     assert streets is not None
-    classes = sum((streets.way % (5 + 2 * bit) == 0).astype(np.uint32) << np.uint32(bit) for bit in (0, 1))
-    object.__setattr__(streets, "classes", classes)
-    object.__setattr__(streets, "class_names", CLASSES)
-    return graph
+    classes = sum((streets.way % (5 + 2 * bit) == 0).astype(np.uint32) << np.uint32(bit) for bit in range(len(names)))
+    return replace(graph, streets=replace(streets, classes=classes if names else None, class_names=names))
 
 
 @pytest.mark.parametrize("turns", ["none", "costs"])
@@ -81,7 +80,7 @@ def test_a_router_without_classes_follows_changes_of_weights(tmp_path: Path) -> 
 
 
 def test_unknown_classes_are_refused(tmp_path: Path) -> None:
-    plain = read_graph(write_osm(tmp_path / "all.osm", NODES, WAYS), turns="none")
+    plain = with_classes(read_graph(write_osm(tmp_path / "all.osm", NODES, WAYS), turns="none"), ())
     with Router(plain, device="cpu") as router, pytest.raises(QueryError, match="no class 'toll'; it has none"):
         router.excluding("toll")
     with Router(with_classes(plain), device="cpu") as router:

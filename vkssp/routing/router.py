@@ -988,7 +988,7 @@ def _waypoints(waypoints: Sequence[int] | None, count: int) -> list[int]:
 def _of_classes(index: StreetIndex, classes: frozenset[str]) -> npt.NDArray[np.bool_]:
     """Return the mask of the polylines with an arc of one of some classes."""
     streets = index.graph.streets
-    names, of_arc = getattr(streets, "class_names", ()), getattr(streets, "classes", None)
+    names, of_arc = ((), None) if streets is None else (streets.class_names, streets.classes)
     unknown = sorted(name for name in classes if of_arc is None or name not in names)
     if unknown or not classes:
         told = f"it has {', '.join(names)}" if names and of_arc is not None else "it has none"
