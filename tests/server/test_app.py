@@ -54,7 +54,7 @@ def test_places_that_only_shape_a_route(client: TestClient) -> None:
     assert leg["annotation"]["nodes"] == [1000, 1001, 1002] and leg["annotation"]["duration"] == [10.0, 20.0]
     first, *_, last = leg["steps"]
     assert (first["maneuver"]["type"], last["maneuver"]["type"]) == ("depart", "arrive")
-    assert first["duration"] == 10.0 and len(first["geometry"]["coordinates"]) == 3
+    assert first["duration"] == 10.0 and first["geometry"]["coordinates"] == [[0.0, 0.0], [0.001, 0.0]]
 
 
 def test_nearest(client: TestClient) -> None:
@@ -135,3 +135,14 @@ def test_trip(client: TestClient) -> None:
     assert len(client.get(url).json()["trips"][0]["legs"]) == 3
     assert client.get(f"{url}?roundtrip=false").json()["code"] == "NotImplemented"
     assert client.get("/trip/v1/car/0,0;0.0,0.009").json()["code"] == "NoTrips"
+
+
+def test_conditions_of_places(client: TestClient) -> None:
+    far = client.get("/route/v1/car/0,0;0.001,0.0003?radiuses=;10").json()
+    assert (far["code"], far["message"]) == ("NoSegment", "Could not find a matching segment for coordinate 1")
+    assert client.get("/route/v1/car/0,0;0.001,0.0003?radiuses=;-1").json()["code"] == "Ok"
+    first, last = client.get("/route/v1/car/0,0;0.002,0").json()["waypoints"]
+    hints = f"{first['hint']};{last['hint']}"
+    again = client.get(f"/route/v1/car/0,0;0.002,0?hints={hints}").json()["waypoints"]
+    assert [one["location"] for one in again] == [first["location"], last["location"]]
+    assert client.get("/route/v1/car/0,0;0.002,0?exclude=toll").json()["code"] == "InvalidValue"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vkssp.errors import NoRouteError, QueryError
+from vkssp.errors import NoRouteError, NoStreetError, QueryError
 from vkssp.server.answers.isochrone import IsochroneRequest, isochrone
 from vkssp.server.answers.match import match
 from vkssp.server.answers.nearest import nearest
+from vkssp.server.answers.places import no_segment, places
 from vkssp.server.answers.route import route
 from vkssp.server.answers.table import table
 from vkssp.server.answers.trip import trip
@@ -41,6 +42,9 @@ def answer(dataset: Dataset, request: Request | TileRequest | IsochroneRequest) 
         made = make(dataset, request)
     except NoRouteError as error:
         raise RequestError("NoRoute", "Impossible route between points") from error
+    except NoStreetError as error:
+        assert isinstance(request, Request)
+        raise no_segment(dataset.router, places(request), error) from error
     except QueryError as error:
         raise RequestError("NoSegment", str(error)) from error
     if "type" in made:  # GeoJSON has no members of ours

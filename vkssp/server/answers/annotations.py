@@ -15,18 +15,18 @@ from vkssp.graph.metric import duration
 from vkssp.route import Leg
 
 Floats = npt.NDArray[np.float64]
-_Pieces = tuple[npt.NDArray[np.int64] | None, Floats, Floats]
+_Pieces = tuple[npt.NDArray[np.int64] | None, Floats, Floats, Floats]
 
 
-def annotation(graph: Graph, legs: Sequence[Leg], wanted: Sequence[str]) -> dict[str, Any]:
-    """Return annotations of legs, one after the other.
+def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
+    """Return annotations of a leg.
 
     Parameters
     ----------
     graph : Graph
         The graph, with the weights that the leg was found with.
-    legs : sequence of Leg
-        The legs, at least one.
+    leg : Leg
+        The leg.
     wanted : sequence of str
         "duration", "distance", "weight", "speed", "nodes" or "datasources". Nodes are left out if the graph has no OSM
         ids of points.
@@ -39,15 +39,13 @@ def annotation(graph: Graph, legs: Sequence[Leg], wanted: Sequence[str]) -> dict
     streets = graph.streets
     if streets is None:
         raise QueryError("the graph has no streets, so there are no annotations")
-    nodes, metres, seconds = _pieces(graph, legs[0])
-    for leg in legs[1:]:
-        nodes, metres, seconds = _joined((nodes, metres, seconds), _pieces(graph, leg))
+    nodes, metres, seconds, weights = _pieces(graph, leg)
     made: dict[str, Any] = {}
     durations = np.floor(10.0 * seconds + 0.5) / 10.0
     if "duration" in wanted:
         made["duration"] = durations
     if "weight" in wanted:
-        made["weight"] = durations
+        made["weight"] = np.floor(10.0 * weights + 0.5) / 10.0
     if "distance" in wanted:
         made["distance"] = metres
     if "speed" in wanted:
@@ -61,28 +59,13 @@ def annotation(graph: Graph, legs: Sequence[Leg], wanted: Sequence[str]) -> dict
     return made
 
 
-def _joined(one: _Pieces, other: _Pieces) -> _Pieces:
-    """Return the pieces of two legs; if a piece of the street is in both of them, as one piece."""
-    (nodes, metres, seconds), (more, metres_more, seconds_more) = one, other
-    if nodes is None or more is None or len(nodes) == 0 or len(more) == 0:
-        both = nodes if more is None or len(more) == 0 else more
-        return both, np.concatenate([metres, metres_more]), np.concatenate([seconds, seconds_more])
-    if nodes[-2:].tolist() == more[:2].tolist():
-        metres, seconds = metres.copy(), seconds.copy()
-        metres[-1] += metres_more[0]
-        seconds[-1] += seconds_more[0]
-        more, metres_more, seconds_more = more[1:], metres_more[1:], seconds_more[1:]
-    nodes = np.concatenate([nodes, more[int(more[0] == nodes[-1]) :]])
-    return nodes, np.concatenate([metres, metres_more]), np.concatenate([seconds, seconds_more])
-
-
 def _pieces(graph: Graph, leg: Leg) -> _Pieces:
-    """Return the OSM nodes that pieces join, one more than pieces, and metres and seconds of the pieces."""
+    """Return the OSM nodes that pieces join, one more than pieces, and metres, seconds and weights of the pieces."""
     streets = graph.streets
     assert streets is not None
     arcs = leg.arcs
     if len(arcs) == 0:
-        return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+        return np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
     points = streets.points_along(arcs)
     nodes = None if streets.point_node is None else streets.nodes_along(arcs)
     bounds, line = streets.polyline_first.astype(np.int64), streets.polyline[arcs].astype(np.int64)
@@ -92,7 +75,11 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     whole = np.bincount(arc_of, metres, len(arcs))
     turns = 0 if streets.turn is None else streets.turn[arcs]
     weights = graph.weight[arcs].astype(np.float64) - turns
-    seconds = weights * (duration(graph, 1) or 1.0)
+    weights *= duration(graph, 1) or graph.scale or 1.0
+    seconds = weights
+    if streets.seconds is not None:
+        of_turns = 0.0 if streets.turn_seconds is None else streets.turn_seconds[arcs]
+        seconds = streets.seconds[arcs].astype(np.float64) - of_turns
     # The pieces on which the leg begins and ends, and what of them is travelled.
     first = _piece_at(points[: counts[0] + 1], leg.origin.snapped_lat, leg.origin.snapped_lon)
     begin = len(metres) - counts[-1] if len(arcs) > 1 else first
@@ -107,7 +94,8 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     share = np.divide(travelled, whole[arc_of], out=np.zeros_like(travelled), where=whole[arc_of] > 0)
     travelled = share * streets.length[arcs].astype(np.float64)[arc_of]
     kept = slice(first, last + 1)
-    return None if nodes is None else nodes[first : last + 2], travelled[kept], (share * seconds[arc_of])[kept]
+    seconds, weights = ((share * values[arc_of])[kept] for values in (seconds, weights))
+    return None if nodes is None else nodes[first : last + 2], travelled[kept], seconds, weights
 
 
 def _piece_at(points: Floats, lat: float, lon: float) -> int:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph
-from vkssp.route import Leg, Route, Step
+from vkssp.graph.metric import duration
+from vkssp.route import Intersection, Leg, Route, Step
 from vkssp.server.answers.annotations import annotation
 from vkssp.server.answers.numbers import location, tenth
 from vkssp.server.dataset import Dataset
@@ -20,9 +18,7 @@ from vkssp.server.requests import Shown
 from vkssp.server.simplification import simplified
 
 
-def route_answer(
-    dataset: Dataset, graph: Graph, route: Route, request: Shown, waypoints: Sequence[int] | None = None
-) -> dict[str, Any]:
+def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -> dict[str, Any]:
     """Return a route.
 
     Parameters
@@ -35,19 +31,15 @@ def route_answer(
         The route.
     request : Shown
         How it is shown.
-    waypoints : sequence of int, optional
-        Places of the route, from 0, at which legs begin and end; the others only shape it. All by default.
     """
     if request.steps:
         dataset.need("ROUTE_STEPS")
     if request.steps or request.overview != "false" or request.annotations:
         dataset.need("ROUTE_GEOMETRY")
-    ends = range(1, len(route.legs) + 1) if waypoints is None else waypoints[1:]
-    groups = [route.legs[begin:end] for begin, end in pairwise((0, *ends))]
-    legs = [_leg_answer(graph, group, request) for group in groups]
+    legs = [_leg_answer(graph, leg, request) for leg in route.legs]
     made: dict[str, Any] = {
         "legs": legs,
-        "weight_name": "duration" if route.duration_s is not None else "weight",
+        "weight_name": _weight_name(graph),
         "distance": tenth(route.distance_m or 0.0),
         **_sums(legs),
     }
@@ -55,6 +47,11 @@ def route_answer(
         points = route.points if request.overview == "full" else simplified(route.points)
         made["geometry"] = geometry(points, request.geometries)
     return made
+
+
+def _weight_name(graph: Graph) -> str:
+    name = "" if graph.streets is None else graph.streets.weight_name
+    return name or ("weight" if duration(graph, 1) is None else "duration")
 
 
 def _sums(legs: list[dict[str, Any]]) -> dict[str, float]:
@@ -71,12 +68,12 @@ def geometry(points: npt.NDArray[np.float64], form: str) -> str | dict[str, Any]
     return {"type": "LineString", "coordinates": rounded}
 
 
-def _summary(graph: Graph, legs: Sequence[Leg]) -> str:
-    """Return the names of the two streets that legs follow for the longest time, in the order of travel."""
+def _summary(graph: Graph, leg: Leg) -> str:
+    """Return the names of the two streets that a leg follows for the longest time, in the order of travel."""
     streets = graph.streets
     if streets is None:
         return ""
-    arcs, parts = (np.concatenate([getattr(leg, name) for leg in legs]) for name in ("arcs", "parts"))
+    arcs, parts = leg.arcs, leg.parts
     name = streets.name[arcs]
     if streets.ref is not None:
         name = np.where(name == 0, streets.ref[arcs], name)
@@ -88,72 +85,67 @@ def _summary(graph: Graph, legs: Sequence[Leg]) -> str:
     return ", ".join(streets.names[found[one]] for one in longest[np.argsort(first[longest])].tolist())
 
 
-def _leg_answer(graph: Graph, legs: Sequence[Leg], request: Shown) -> dict[str, Any]:
-    """Return legs, one after the other, as one leg."""
-    seconds = sum(leg.weight if leg.duration_s is None else leg.duration_s for leg in legs)
+def _leg_answer(graph: Graph, leg: Leg, request: Shown) -> dict[str, Any]:
+    """Return a leg."""
     made: dict[str, Any] = {
-        "steps": [_step_answer(part, request) for part in _steps(legs)],
-        "summary": _summary(graph, legs) if request.steps else "",
-        "duration": tenth(seconds),
-        "weight": tenth(seconds),
-        "distance": tenth(sum(leg.distance_m for leg in legs)),
+        "steps": [_step_answer(graph, step, leg, request) for step in leg.steps],
+        "summary": _summary(graph, leg) if request.steps else "",
+        "duration": tenth(_seconds(leg)),
+        "weight": tenth(_weight(graph, leg)),
+        "distance": tenth(leg.distance_m),
     }
     if request.overview == "by_legs":
-        points = np.concatenate([legs[0].points, *(leg.points[1:] for leg in legs[1:])])
-        made["geometry"] = geometry(points, request.geometries)
+        made["geometry"] = geometry(leg.points, request.geometries)
     if request.annotations:
-        made["annotation"] = annotation(graph, legs, request.annotations)
+        made["annotation"] = annotation(graph, leg, request.annotations)
     return made
 
 
-@dataclass
-class _Part:
-    """Step, and the part of a route to the next one."""
-
-    step: Step
-    points: npt.NDArray[np.float64]
-    metres: float
-    seconds: float
+def _seconds(leg: Leg) -> float:
+    return float(leg.weight) if leg.duration_s is None else leg.duration_s
 
 
-def _steps(legs: Sequence[Leg]) -> list[_Part]:
-    """Return the steps of legs, without those at the places between them, where the route goes on."""
-    parts: list[_Part] = []
-    for leg in legs:
-        own = [
-            _Part(step, leg.points[step.first : step.last + 1], step.distance_m, step.duration_s or 0.0)
-            for step in leg.steps
-        ]
-        if len(parts) > 1 and len(own) > 1:
-            parts.pop()  # the arrival
-            before, departure = parts[-1], own.pop(0)
-            before.points = np.concatenate([before.points, departure.points[1:]])
-            before.metres += departure.metres
-            before.seconds += departure.seconds
-        parts += own
-    return parts
+def _weight(graph: Graph, leg: Leg) -> float:
+    """Return the weight of a leg in OSRM's unit, a second if weights are durations."""
+    return _seconds(leg) if graph.scale is None else float(leg.weight)
 
 
-def _step_answer(part: _Part, request: Shown) -> dict[str, Any]:
+def _step_answer(graph: Graph, step: Step, leg: Leg, request: Shown) -> dict[str, Any]:
     """Return a step."""
-    step = part.step
-    maneuver: dict[str, Any] = {"type": step.type, "location": location(step.lat, step.lon)}
+    maneuver: dict[str, Any] = {
+        "type": step.type,
+        "location": location(step.lat, step.lon),
+        "bearing_before": step.bearing_before,
+        "bearing_after": step.bearing_after,
+    }
     if step.modifier:
         maneuver["modifier"] = step.modifier
     if step.exit is not None:
         maneuver["exit"] = step.exit
-    points = part.points
+    points = leg.points[step.first : step.last + 1]
+    seconds = step.duration_s or 0.0
     made: dict[str, Any] = {
-        "maneuver": {"bearing_before": 0, "bearing_after": 0, **maneuver},
+        "maneuver": maneuver,
         "name": step.name,
-        "mode": "driving",
-        "driving_side": "right",
-        "duration": tenth(part.seconds),
-        "weight": tenth(part.seconds),
-        "distance": tenth(part.metres),
+        "mode": step.mode,
+        "driving_side": step.driving_side,
+        "duration": tenth(seconds),
+        "weight": tenth(seconds if graph.scale is None else step.weight * graph.scale),
+        "distance": tenth(step.distance_m),
         "geometry": geometry(np.repeat(points, 2 if len(points) == 1 else 1, axis=0), request.geometries),
-        "intersections": [{"location": location(step.lat, step.lon), "bearings": [], "entry": []}],
+        "intersections": [_intersection(one) for one in step.intersections],
     }
-    if step.ref:
-        made["ref"] = step.ref
+    known = {name: getattr(step, name) for name in ("ref", "pronunciation", "destinations", "exits", "rotary_name")}
+    return made | {name: text for name, text in known.items() if text}
+
+
+def _intersection(one: Intersection) -> dict[str, Any]:
+    made: dict[str, Any] = {"location": location(one.lat, one.lon), "bearings": one.bearings, "entry": one.entry}
+    for name, index in (("in", one.came), ("out", one.out)):
+        if index is not None:
+            made[name] = index
+    if one.lanes:
+        made["lanes"] = [{"indications": lane.indications, "valid": lane.valid} for lane in one.lanes]
+    if one.classes:
+        made["classes"] = one.classes
     return made

@@ -9,7 +9,7 @@ from vkssp.errors import NoRouteError
 from vkssp.routing.matching import Tracepoint
 from vkssp.server.answers.legs import route_answer
 from vkssp.server.answers.numbers import digits
-from vkssp.server.answers.places import places
+from vkssp.server.answers.places import router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
@@ -18,13 +18,13 @@ from vkssp.server.requests import MatchRequest
 
 def match(dataset: Dataset, request: MatchRequest) -> dict[str, Any]:
     """Return the routes along which a trace leads, and where they pass its points."""
-    router = dataset.router
+    router = router_of(dataset, request)
     radiuses = None if request.radiuses is None else [_finite(radius) for radius in request.radiuses]
     with router.solver.holding():
         graph = router.graph
         try:
             found = router.match(
-                places(request, apart_from=("bearings", "radiuses")),
+                request.coordinates,
                 request.timestamps,
                 radiuses,
                 gaps=request.gaps,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vkssp.route import Route
 from vkssp.server.answers.legs import route_answer
-from vkssp.server.answers.places import places
+from vkssp.server.answers.places import places, router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.requests import RouteRequest
@@ -14,13 +13,28 @@ from vkssp.server.requests import RouteRequest
 
 def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
     """Return routes, the best one first, and their waypoints."""
-    router, (origin, *vias, destination) = dataset.router, places(request)
-    with router.solver.holding():  # so that the route has the weights of one moment
+    router, stops = router_of(dataset, request), places(request)
+    origin, *vias, destination = stops
+    with router.solver.holding():  # so that all routes have the weights of one moment
         graph = router.graph
-        found: Route = router.route(
-            origin, destination, via=vias, steps=request.steps, continue_straight=request.continue_straight
-        )
-    answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, found, request, request.waypoints)]}
+        if request.alternatives > 0 and not vias:
+            found = router.alternatives(origin, destination, request.alternatives, steps=request.steps)
+        else:
+            found = [
+                router.route(
+                    origin,
+                    destination,
+                    via=vias,
+                    steps=request.steps,
+                    continue_straight=request.continue_straight,
+                    waypoints=request.waypoints,
+                    snapping=request.snapping,
+                )
+            ]
+    answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, one, request) for one in found]}
     if not request.skip_waypoints:
-        answer["waypoints"] = [waypoint(place, request) for place in found.places]
+        ends = dict(zip(request.waypoints or range(len(stops)), found[0].places, strict=True))
+        # Places that only shape the route are waypoints of the answer, too.
+        met = [ends[number] if number in ends else router.nearest(stop)[0] for number, stop in enumerate(stops)]
+        answer["waypoints"] = [waypoint(place, request) for place in met]
     return answer

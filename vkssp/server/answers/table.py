@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.geo import haversine
-from vkssp.server.answers.places import places
+from vkssp.graph.geo import ground_metres
+from vkssp.server.answers.places import places, router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.requests import TableRequest
@@ -19,17 +19,17 @@ _MOST_TENTHS = 2.0**31 - 2
 
 def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
     """Return a table of durations, of distances, or both."""
-    router, given = dataset.router, places(request)
+    router, given = router_of(dataset, request), places(request)
     everything = tuple(range(len(given)))
     rows = everything if request.sources is None else request.sources
     columns = everything if request.destinations is None else request.destinations
     sources, targets = ([given[index] for index in indices] for indices in (rows, columns))
-    values = router.table(sources, targets, list(dict.fromkeys(request.annotations))).read()
+    values = router.table(sources, targets, list(dict.fromkeys(request.annotations)), snapping=request.snapping).read()
     answer: dict[str, Any] = {}
     waypoints = {index: router.nearest(given[index])[0] for index in {*rows, *columns}}
     if request.fallback_speed is not None:
         lacking = np.isnan(next(iter(values.values())))
-        ends = sources, targets
+        ends: Any = [[request.coordinates[index] for index in indices] for indices in (rows, columns)]
         if request.fallback_coordinate == "snapped":
             snapped = {index: (place.snapped_lat, place.snapped_lon) for index, place in waypoints.items()}
             ends = [snapped[index] for index in rows], [snapped[index] for index in columns]
@@ -49,5 +49,6 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
 
 def _metres(sources: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the metres of straight lines from each source to each target."""
-    lat, lon = (sources[:, axis, None] for axis in (0, 1))
-    return np.asarray(haversine(lat, lon, targets[None, :, 0], targets[None, :, 1]))
+    ends = np.repeat(sources, len(targets), axis=0), np.tile(targets, (len(sources), 1))
+    metres = ground_metres(*ends[0].T, *ends[1].T)
+    return metres.reshape(len(sources), len(targets))

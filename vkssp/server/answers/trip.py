@@ -6,7 +6,7 @@ from typing import Any
 
 from vkssp.errors import NoRouteError
 from vkssp.server.answers.legs import route_answer
-from vkssp.server.answers.places import places
+from vkssp.server.answers.places import places, router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
@@ -15,7 +15,7 @@ from vkssp.server.requests import TripRequest
 
 def trip(dataset: Dataset, request: TripRequest) -> dict[str, Any]:
     """Return a short trip through places, and the position of each of them in it."""
-    router = dataset.router
+    router = router_of(dataset, request)
     if not request.roundtrip and request.source == "any" and request.destination == "any":
         raise RequestError("NotImplemented", "This request is not supported")
     with router.solver.holding():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 from typing import Any
 
 from vkssp.route import Place
@@ -19,6 +17,5 @@ def waypoint(place: Place, request: Request) -> dict[str, Any]:
         "distance": digits(place.snapped_m),
     }
     if request.generate_hints:
-        packed = struct.pack("<2d", place.snapped_lat, place.snapped_lon)
-        made["hint"] = base64.urlsafe_b64encode(packed).decode("ascii")
+        made["hint"] = place.hint
     return made
