@@ -234,7 +234,7 @@ class Router(Resource):
         router = object.__new__(Router)
         Resource.__init__(router)
         router.solver, router.metric = self.solver.for_graph(found.searched), self.metric
-        router._indices, router._timed, router._backward = (found,), self._timed, None
+        router._indices, router._timed, router._backward, router._clock = (found,), self._timed, None, None
         router._making_backward, router._excluding = threading.Lock(), OrderedDict()
         return router
 
