@@ -14,6 +14,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, NoReturn
@@ -60,7 +61,8 @@ class _Parser(argparse.ArgumentParser):
     """Parser whose output goes to the caller, and whose errors end the tool, not the process."""
 
     def __init__(self, call: Call, usage: str, inputs: Sequence[str]) -> None:
-        super().__init__(usage, usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)
+        form = partial(argparse.HelpFormatter, max_help_position=40, width=80)
+        super().__init__(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False, formatter_class=form)
         self.call, self.first_line = call, usage
         group = self.add_argument_group("Options")
         group.add_argument("-v", "--version", action="store_true", help="Show the version")
@@ -90,12 +92,7 @@ class _Parser(argparse.ArgumentParser):
         return given
 
     def _text(self) -> str:
-        formatter = argparse.HelpFormatter(prog="", max_help_position=40, width=80)
-        for group in (self.options, self.configuration):
-            formatter.start_section(group.title)
-            formatter.add_arguments(group._group_actions)
-            formatter.end_section()
-        return f"{self.first_line}:\n\n{formatter.format_help()}"
+        return f"{self.first_line}:\n\n{self.format_help().lstrip()}"
 
 
 class _Graphs:
