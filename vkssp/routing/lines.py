@@ -102,6 +102,8 @@ class StreetLines:
     ----------
     knows_turns : bool
         Whether several nodes of the graph may be one place; see `Streets.junction`.
+    usable : numpy.ndarray
+        Whether places may be snapped to each polyline, shape (num_polylines,), bool.
     along : numpy.ndarray
         What legs need of each arc, so that it lies in one line of the processor's cache: its first and its last point,
         its head, and its length in metres, the bits of a float32, or 0 if the graph has no streets; shape (num_arcs,
@@ -129,11 +131,11 @@ class StreetLines:
             self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
             self.polyline_of: npt.NDArray[np.uint32] = streets.polyline
             # A trip cannot begin on a ferry in the middle of the sea, nor on the link of a gate, which has no length.
-            self._usable = np.zeros(self.num_polylines, np.bool_)
-            usable = ~streets.carried & (streets.length > 0)
+            self.usable = np.zeros(self.num_polylines, np.bool_)
+            open_arcs = ~streets.carried & (streets.length > 0)
             if streets.snappable is not None:
-                usable &= streets.snappable
-            self._usable[streets.polyline[usable]] = True
+                open_arcs &= streets.snappable
+            self.usable[streets.polyline[open_arcs]] = True
             self.backward: Bools = streets.backward
         else:
             ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
@@ -142,7 +144,7 @@ class StreetLines:
             self.points[np.abs(self.points) < _LEAST_DEGREES] = 0.0
             self.polyline_of = own(np.arange(graph.num_arcs, dtype=np.uint32))
             self.backward = own(np.zeros(graph.num_arcs, np.bool_))
-            self._usable = np.ones(graph.num_arcs, np.bool_)
+            self.usable = np.ones(graph.num_arcs, np.bool_)
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
         self.points[:, 1] = unwrapped(self.first, self.points[:, 1])

@@ -88,7 +88,7 @@ class StreetIndex(StreetLines):
 
     def __init__(self, graph: Graph, areas: Any = None) -> None:
         super().__init__(graph)
-        if not self._usable.any():
+        if not self.usable.any():
             raise QueryError(
                 "no trip can begin on any street of this map: they are ferries, or access.snap_prevention of the "
                 "profile forbids it; import the extract with a profile that leaves that out"
@@ -116,9 +116,9 @@ class StreetIndex(StreetLines):
         """Return an index of the streets but for the excluded polylines, which shares all that does not change."""
         index = copy.copy(self)
         index.avoided = Avoided.excluding(self, excluded, self.avoided)
-        index._usable = own(self._usable & ~excluded)
+        index.usable = own(self.usable & ~excluded)
         index._any_street = own(self._any_street & ~excluded)
-        if not index._usable.any():
+        if not index.usable.any():
             raise QueryError("no trip can begin on any street without these classes; exclude fewer")
         index._masks = {}
         for name in ("useful", "parts", "islands", "_one_sided"):
@@ -497,7 +497,7 @@ class StreetIndex(StreetLines):
         """Return the mask of the polylines that may be found."""
         key = leaving, reached
         if key not in self._masks:
-            mask = self._usable.copy()
+            mask = self.usable.copy()
             if leaving:
                 mask &= self.useful[0]
             if reached:
