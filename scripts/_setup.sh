@@ -94,6 +94,7 @@ missing_packages() {
       python3-venv) find_python ;;
       nodejs) command -v node ;;
       npm) command -v npm ;;
+      chromium) command -v chromium ;;
       *) die "no check is known for the package $need" ;;
     esac >/dev/null || printf '%s\n' "$need"
   done

@@ -34,6 +34,7 @@ PACKAGES = (
     "spirv-tools",
     "nodejs",
     "npm",
+    "chromium",
 )
 
 pytestmark = pytest.mark.skipif(os.name != "posix" or not shutil.which("bash"), reason="needs bash")

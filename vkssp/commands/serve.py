@@ -44,6 +44,12 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1, this machine)")
     parser.add_argument("--port", type=int, default=5000, metavar="N", help="port to listen at (default: 5000)")
     parser.add_argument("--data-version", default="", metavar="TEXT", help="version of the data, which answers name")
+    parser.add_argument(
+        "--raster",
+        default="",
+        metavar="URL",
+        help="raster tiles behind the streets of the map at /, with {z}, {x}, {y}",
+    )
     parser.add_argument("--access-log", action="store_true", help="log every request")
     add_solver(parser)
     group = parser.rare_group("limits of requests (-1: none)")
@@ -88,6 +94,6 @@ def run(args: argparse.Namespace) -> Result:
     }
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}
     limits = Limits(**{name: getattr(args, f"max_{name}") for name, _, _ in _LIMITS}, seconds=args.seconds)
-    app = application(datasets, limits, origin=args.origin, token=os.environ.get(_TOKEN, ""))
+    app = application(datasets, limits, origin=args.origin, token=os.environ.get(_TOKEN, ""), raster=args.raster)
     uvicorn.run(app, host=args.host, port=port, log_level="warning", access_log=False)
     return {"graphs": files}, []

@@ -24,6 +24,7 @@ from vkssp.server.answers.isochrone import IsochroneRequest
 from vkssp.server.dataset import Dataset, Datasets
 from vkssp.server.errors import RequestError
 from vkssp.server.limits import Limits
+from vkssp.server.live_map import LiveMap
 from vkssp.server.metrics import Metrics
 from vkssp.server.openapi import description
 from vkssp.server.own import parsed_isochrone, parsed_speeds, parsed_valhalla
@@ -188,6 +189,7 @@ def application(
     threads: int = 0,
     origin: str = "*",
     token: str = "",
+    raster: str = "",
 ) -> Starlette:
     """Return the server as an ASGI application.
 
@@ -203,6 +205,8 @@ def application(
         Origin of web pages that may use the server, ``"*"`` for all, empty for none.
     token : str
         Secret of those who may change weights; empty if nobody may.
+    raster : str
+        URL of raster tiles behind the streets of the live map, with ``{z}``, ``{x}`` and ``{y}``; empty for none.
     """
     found = datasets if isinstance(datasets, Datasets) else Datasets(datasets)
     server = _Server(found, limits or Limits(), threads or num_cores(), origin, token)
@@ -224,6 +228,7 @@ def application(
         route("/isochrone/v1/{profile}/{place}", server.isochrone, "GET"),
         route("/isochrone", server.valhalla, "POST"),
         route("/speeds", server.speeds, "POST"),
+        *LiveMap(found, server.workers.run, raster).routes,
         Mount("/", server.services),
     ]
     return Starlette(routes=routes, lifespan=lifespan)

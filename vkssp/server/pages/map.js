@@ -1,0 +1,523 @@
+// The live map: places, routes, isochrones, tables, areas to avoid and speeds.
+import { ask, decoded, distance, duration, isOld, lonLat } from "./api.js";
+import { colourOf, streetLayer } from "./streets.js";
+
+const L = window.L, $ = (id) => document.getElementById(id);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const BANDS = ["#2c7fb8", "#41b6c4", "#7fcdbb", "#c7e9b4"];
+const HELP = {
+  route: "Click the map, or search, to add places. Drag a place, or the line to pass another one.",
+  reach: "Move the pointer over the map, or click a place that stays.",
+  table: "Click places: lines show the times between all of them.",
+  avoid: "Click the corners of an area that routes avoid; click the first corner, or press Enter, to close it.",
+  speed: "Click a street, then set its speed. Everything follows at once.",
+};
+
+const state = { mode: "route", stops: [], avoid: [], corners: [], origin: null, exclude: new Set(), chosen: 0 };
+let config, profile, streets, street = null;
+
+const map = L.map("map", { zoomControl: false, worldCopyJump: true, keyboard: true });
+L.control.zoom({ position: "bottomleft" }).addTo(map);
+L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
+map.attributionControl.setPosition("bottomleft").setPrefix("").addAttribution(
+  '© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap contributors</a>');
+const layers = Object.fromEntries(["reach", "avoid", "table", "routes", "stops"].map((name) => {
+  map.createPane(name).style.zIndex = { reach: 410, avoid: 420, table: 430, routes: 440, stops: 610 }[name];
+  return [name, L.layerGroup([], { pane: name }).addTo(map)];
+}));
+
+function say(text, isError = false) {
+  $("summary").textContent = text;
+  $("summary").classList.toggle("error", isError);
+}
+
+function fail(error) {
+  if (!isOld(error)) say(error.message, true);
+}
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const ink = () => colour("--accent"), other = () => colour("--other"), paper = () => colour("--paper");
+
+// ---- places ----
+
+function icon(label) {
+  const dot = document.createElement("span");
+  dot.className = "dot";
+  dot.textContent = label;
+  return L.divIcon({ html: dot, className: "", iconSize: [26, 26] });
+}
+
+const labelOf = (at) => String.fromCharCode(65 + (at % 26));
+
+function nudge(event, place, moved) {
+  const step = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const many = event.shiftKey ? 50 : 10, at = map.latLngToContainerPoint(place);
+  moved(map.containerPointToLatLng([at.x + many * step[0], at.y + many * step[1]]));
+}
+
+function drawStops() {
+  layers.stops.clearLayers();
+  $("stops").replaceChildren(...state.stops.map((stop, at) => {
+    const label = labelOf(at), row = document.createElement("li"), dot = document.createElement("span");
+    const name = document.createElement("span"), remove = document.createElement("button");
+    row.tabIndex = 0;
+    dot.className = "dot";
+    dot.textContent = label;
+    name.className = "name";
+    name.textContent = stop.name || `${stop.lat.toFixed(5)}, ${stop.lng.toFixed(5)}`;
+    remove.type = "button";
+    remove.textContent = "✕";
+    remove.setAttribute("aria-label", `Remove place ${label}`);
+    remove.onclick = () => { state.stops.splice(at, 1); changed(); };
+    const moved = (place) => { state.stops[at] = { lat: place.lat, lng: place.lng, name: "" }; changed(); };
+    row.setAttribute("aria-label", `Place ${label}, ${name.textContent}; arrow keys move it`);
+    row.onkeydown = (event) => {
+      nudge(event, stop, (place) => { moved(place); $("stops").children[at]?.focus(); });
+      if (event.key === "Delete") remove.click();
+    };
+    row.append(dot, name, remove);
+    const marker = L.marker(stop, { icon: icon(label), draggable: true, pane: "stops", alt: `Place ${label}`,
+      title: `Place ${label}`, keyboard: true });
+    marker.on("drag", (event) => {
+      state.stops[at] = { ...event.latlng, name: "" };
+      soon();
+    }).on("dragend", changed).addTo(layers.stops);
+    marker.getElement()?.addEventListener("keydown", (event) => nudge(event, stop, moved));
+    return row;
+  }));
+}
+
+function add(place, at = state.stops.length, name = "") {
+  state.stops.splice(at, 0, { lat: place.lat, lng: place.lng, name });
+  changed();
+}
+
+// ---- routes ----
+
+function parameters() {
+  const given = {};
+  if (state.exclude.size) given.exclude = [...state.exclude].join(",");
+  return given;
+}
+
+function asked(service, places, more) {
+  const path = `${service}/v1/${encodeURIComponent(profile.name)}/${places.map(lonLat).join(";")}`;
+  const query = new URLSearchParams({ ...parameters(), ...more });
+  if (!state.avoid.length) return [`${path}?${query}`, {}];
+  // Areas do not fit into URLs.
+  const body = { coordinates: places.map((place) => [place.lng, place.lat]), ...bodyOf(more), ...bodyOf(parameters()) };
+  body.avoid = { type: "MultiPolygon", coordinates: state.avoid.map((ring) => [[...ring, ring[0]]]) };
+  return [`${service}/v1/${encodeURIComponent(profile.name)}`,
+    { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }];
+}
+
+function bodyOf(query) {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => {
+    if (value === "true" || value === "false") return [name, value === "true"];
+    if (name === "alternatives") return [name, Number(value)];
+    return [name, name === "exclude" || name === "annotations" ? value.split(",") : value];
+  }));
+}
+
+async function route() {
+  const places = state.stops;
+  if (places.length < 2) {
+    layers.routes.clearLayers();
+    $("steps").replaceChildren();
+    return;
+  }
+  const more = { geometries: "polyline6", overview: "full", steps: "true" };
+  if (places.length === 2 && $("alternatives").checked) more.alternatives = "2";
+  const answer = await ask("route", ...asked("route", places, more));
+  state.routes = answer.routes;
+  state.chosen = Math.min(state.chosen, answer.routes.length - 1);
+  answer.waypoints.forEach((found, at) => { if (state.stops[at]) state.stops[at].name ||= found.name; });
+  drawRoutes();
+}
+
+function drawRoutes() {
+  layers.routes.clearLayers();
+  const order = state.routes.map((_, at) => at).sort((a, b) => (a === state.chosen) - (b === state.chosen));
+  for (const at of order) {
+    const points = decoded(state.routes[at].geometry), own = at === state.chosen;
+    const look = { pane: "routes", weight: own ? 6 : 5, opacity: 0.9, color: own ? ink() : other() };
+    if (!own) L.polyline(points, { pane: "routes", weight: 9, color: paper(), opacity: 0.8 }).addTo(layers.routes);
+    const line = L.polyline(points, look).addTo(layers.routes);
+    line.bindTooltip(`${duration(state.routes[at].duration)}, ${distance(state.routes[at].distance)}`, { sticky: true });
+    if (own) line.on("mousedown", (event) => bend(event));
+    else line.on("click", (event) => {
+      L.DomEvent.stop(event);
+      state.chosen = at;
+      drawRoutes();
+    });
+  }
+  const one = state.routes[state.chosen], others = state.routes.length - 1;
+  say(`${duration(one.duration)}, ${distance(one.distance)}${others ? `; ${others} more` : ""}`);
+  $("steps").replaceChildren(...one.legs.flatMap((leg) => leg.steps).map((step) => {
+    const row = document.createElement("li"), text = document.createElement("span"), far = document.createElement("span");
+    row.tabIndex = 0;
+    text.textContent = instruction(step);
+    far.className = "far";
+    far.textContent = step.distance ? distance(step.distance) : "";
+    row.append(text, far);
+    let shown = null;
+    const show = () => { shown ??= L.polyline(decoded(step.geometry), { pane: "routes", weight: 9, color: "#f0a202" })
+      .addTo(layers.routes); };
+    const hide = () => { shown?.remove(); shown = null; };
+    row.onmouseenter = row.onfocus = show;
+    row.onmouseleave = row.onblur = hide;
+    row.onclick = () => map.flyTo([step.maneuver.location[1], step.maneuver.location[0]], Math.max(map.getZoom(), 16));
+    row.onkeydown = (event) => { if (event.key === "Enter") row.onclick(); };
+    return row;
+  }));
+}
+
+function instruction(step) {
+  const { type, modifier, exit } = step.maneuver, way = step.name || step.ref;
+  const onto = way ? ` onto ${way}` : "", along = way ? ` along ${way}` : "";
+  if (type === "depart") return `Start${along}`;
+  if (type === "arrive") return modifier && modifier !== "straight" ? `Arrive; the place is on the ${modifier}` : "Arrive";
+  if (type.startsWith("exit ")) return `Leave the roundabout${onto}`;
+  if (type.includes("round") || type.includes("rotary")) return exit ? `Roundabout: exit ${exit}${onto}` : `Roundabout${onto}`;
+  if (type === "merge") return `Merge${modifier ? ` ${modifier}` : ""}${onto}`;
+  if (type === "new name") return `Go on${onto}`;
+  if (type.endsWith("ramp") || type === "fork") return `${type === "fork" ? "Keep" : "Take the ramp"} ${modifier}${onto}`;
+  if (modifier === "uturn") return `Turn round${onto}`;
+  return modifier === "straight" ? `Go straight on${onto}` : `Turn ${modifier ?? ""}${onto}`;
+}
+
+// Drag the line of the route: a via point where it was taken.
+function bend(event) {
+  if (state.mode !== "route") return;
+  L.DomEvent.stop(event);
+  const legs = state.routes[state.chosen].legs;
+  let at = 1, least = Infinity;
+  legs.forEach((leg, number) => leg.steps.forEach((step) => decoded(step.geometry).forEach((point) => {
+    const far = event.latlng.distanceTo(point);
+    if (far < least) [least, at] = [far, number + 1];
+  })));
+  map.dragging.disable();
+  state.stops.splice(at, 0, { ...event.latlng, name: "" });
+  drawStops();
+  const move = (next) => { state.stops[at] = { ...next.latlng, name: "" }; soon(); };
+  map.on("mousemove", move).once("mouseup", () => {
+    map.off("mousemove", move).dragging.enable();
+    ignoreClick = true;
+    setTimeout(() => { ignoreClick = false; });
+    changed();
+  });
+}
+let ignoreClick = false;
+
+// ---- isochrones ----
+
+async function reach(place) {
+  if (!place) return layers.reach.clearLayers();
+  const minutes = $("minutes").value.split(",").map(Number).filter((value) => value > 0).sort((a, b) => a - b);
+  if (!minutes.length) return say("Give minutes, such as 5, 10, 15.", true);
+  const query = new URLSearchParams({ contours_minutes: minutes.join(","), reverse: $("reverse").checked });
+  const url = `isochrone/v1/${encodeURIComponent(profile.name)}/${lonLat(place)}?${query}`;
+  const answer = await ask("reach", url);
+  layers.reach.clearLayers();
+  answer.features.forEach((feature, at) => {
+    const colour = BANDS[Math.min(BANDS.length - 1, answer.features.length - 1 - at)];
+    L.geoJSON(feature, { pane: "reach", interactive: false,
+      style: { color: colour, weight: 1.5, fillColor: colour, fillOpacity: 0.25 } }).addTo(layers.reach);
+  });
+  if (state.origin) L.circleMarker(place, { pane: "stops", radius: 6, color: ink(), fillOpacity: 1 }).addTo(layers.reach);
+  say(`${$("reverse").checked ? "To here" : "From here"} within ${minutes.join(", ")} min`);
+}
+
+// ---- tables ----
+
+async function table() {
+  layers.table.clearLayers();
+  $("matrix").replaceChildren();
+  if (state.stops.length < 2) return;
+  const answer = await ask("table", ...asked("table", state.stops, { annotations: "duration" }));
+  const known = answer.durations.flat().filter((value) => value !== null), most = Math.max(...known, 1);
+  answer.durations.forEach((row, from) => row.forEach((seconds, to) => {
+    if (from >= to || seconds === null) return;
+    const back = answer.durations[to][from];
+    const line = L.polyline([state.stops[from], state.stops[to]], { pane: "table", weight: 5 - (3 * seconds) / most,
+      color: colourOf(90 - (80 * seconds) / most, dark.matches), opacity: 0.8 });
+    line.bindTooltip(`${labelOf(from)}–${labelOf(to)}: ${duration(seconds)}${back === null ? "" : `, back ${duration(back)}`}`,
+      { sticky: true }).addTo(layers.table);
+  }));
+  const made = document.createElement("table"), head = made.createTHead().insertRow();
+  head.append(document.createElement("th"));
+  const cell = (row, text, kind = "td") => {
+    const one = document.createElement(kind);
+    one.textContent = text;
+    if (kind === "th") one.scope = row === head ? "col" : "row";
+    row.append(one);
+  };
+  state.stops.forEach((_, at) => cell(head, labelOf(at), "th"));
+  answer.durations.forEach((values, at) => {
+    const row = made.insertRow();
+    cell(row, labelOf(at), "th");
+    values.forEach((seconds) => cell(row, seconds === null ? "–" : duration(seconds)));
+  });
+  $("matrix").replaceChildren(made);
+  say(`Table of ${state.stops.length} places`);
+}
+
+// ---- areas and speeds ----
+
+function drawAvoid() {
+  layers.avoid.clearLayers();
+  const look = { pane: "avoid", color: "#b3261e", weight: 2, fillOpacity: 0.2, dashArray: "6 4" };
+  state.avoid.forEach((ring, at) => L.polygon(ring.map(([lon, lat]) => [lat, lon]), look)
+    .bindTooltip("Click to remove", { sticky: true })
+    .on("click", (event) => {
+      L.DomEvent.stop(event);
+      state.avoid.splice(at, 1);
+      changed();
+    }).addTo(layers.avoid));
+  if (state.corners.length) {
+    L.polyline(state.corners, look).addTo(layers.avoid);
+    L.circleMarker(state.corners[0], { ...look, dashArray: null, radius: 7, fillOpacity: 1 })
+      .on("click", (event) => { L.DomEvent.stop(event); closeArea(); }).addTo(layers.avoid);
+  }
+}
+
+function closeArea() {
+  if (state.corners.length > 2) state.avoid.push(state.corners.map(({ lat, lng }) => [+lng.toFixed(6), +lat.toFixed(6)]));
+  state.corners = [];
+  changed();
+}
+
+async function setSpeed() {
+  const headers = { "Content-Type": "application/json", Authorization: `Bearer ${$("token").value}` };
+  const body = JSON.stringify({ profile: profile.name, speeds: { [street.way]: Number($("kmh").value) } });
+  await ask("speeds", "speeds", { method: "POST", headers, body });
+  streets.redraw();
+  await refresh();
+  say(`${street.name || "The street"} now has ${$("kmh").value} km/h`);
+}
+
+// ---- everything together ----
+
+let waiting = 0;
+function soon() {
+  cancelAnimationFrame(waiting);
+  waiting = requestAnimationFrame(() => refresh().catch(fail));
+}
+
+async function refresh() {
+  const { mode } = state;
+  if (mode === "table") {
+    layers.routes.clearLayers();
+    await table();
+  } else {
+    layers.table.clearLayers();
+    $("matrix").replaceChildren();
+    if (state.stops.length > 1) await route();
+    else if (mode !== "reach") say(""), await route();
+  }
+  if (state.origin) await reach(state.origin);
+}
+
+function changed() {
+  drawStops();
+  drawAvoid();
+  remember();
+  refresh().then(drawStops).catch((error) => {
+    layers.routes.clearLayers();
+    $("steps").replaceChildren();
+    fail(error);
+  });
+}
+
+function setMode(mode) {
+  state.mode = mode;
+  for (const button of $("modes").children) {
+    const own = button.dataset.mode === mode;
+    button.setAttribute("aria-checked", String(own));
+    button.tabIndex = own ? 0 : -1;
+  }
+  $("help").textContent = HELP[mode];
+  for (const id of ["reach", "speed"]) $(id).hidden = mode !== id;
+  if (mode !== "reach") {
+    state.origin = null;
+    layers.reach.clearLayers();
+  }
+  state.corners = [];
+  changed();
+}
+
+map.on("click", ({ latlng }) => {
+  if (ignoreClick) return;
+  if (state.mode === "avoid") {
+    state.corners.push(latlng);
+    drawAvoid();
+  } else if (state.mode === "reach") {
+    state.origin = latlng;
+    $("follow").checked = false;
+    reach(latlng).catch(fail);
+    remember();
+  } else if (state.mode === "speed") {
+    street = streets.streetAt(map, latlng);
+    $("set-speed").disabled = !street;
+    $("street").textContent = street ? `${street.name || "Street without a name"}, ${street.kmh} km/h` : "No street here.";
+    if (street) $("kmh").value = street.kmh;
+  } else add(latlng);
+});
+
+let last = 0;
+map.on("mousemove", ({ latlng }) => {
+  if (state.mode !== "reach" || !$("follow").checked || Date.now() - last < 60) return;
+  last = Date.now();
+  state.origin = null;
+  reach(latlng).catch(fail);
+});
+
+$("map").addEventListener("keydown", (event) => {
+  if (event.target !== $("map")) return;
+  if (event.key === "Enter" && state.mode === "avoid" && state.corners.length > 2) closeArea();
+  else if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    map.fire("click", { latlng: map.getCenter() });
+  }
+});
+
+$("modes").addEventListener("click", ({ target }) => { if (target.dataset.mode) setMode(target.dataset.mode); });
+$("modes").addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const all = [...$("modes").children], next = all[(all.indexOf(event.target) + step + all.length) % all.length];
+  setMode(next.dataset.mode);
+  next.focus();
+});
+$("search").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const text = $("query").value, pair = text.match(/^\s*(-?\d+\.?\d*)\s*[,; ]\s*(-?\d+\.?\d*)\s*$/);
+  $("found").replaceChildren();
+  if (pair) {
+    const place = L.latLng(Number(pair[1]), Number(pair[2]));
+    $("query").value = "";
+    map.panTo(place);
+    return map.fire("click", { latlng: place });
+  }
+  try {
+    const url = `map/search/${encodeURIComponent(profile.name)}?q=${encodeURIComponent(text)}`;
+    const { places } = await ask("search", url);
+    if (!places.length) return say(`No street is called ${text}`, true);
+    say(places.length === 1 ? "One street found" : `${places.length} streets found`);
+    $("found").replaceChildren(...places.map((place) => {
+      const row = document.createElement("li"), button = document.createElement("button");
+      button.type = "button";
+      button.textContent = place.name;
+      button.onclick = () => {
+        $("found").replaceChildren();
+        $("query").value = "";
+        map.setView([place.lat, place.lon], Math.max(map.getZoom(), 14));
+        map.fire("click", { latlng: L.latLng(place.lat, place.lon) });
+      };
+      row.append(button);
+      return row;
+    }));
+    $("found").querySelector("button").focus();
+  } catch (error) {
+    fail(error);
+  }
+});
+for (const id of ["minutes", "reverse"]) $(id).addEventListener("change", () => reach(state.origin).catch(fail));
+$("alternatives").addEventListener("change", changed);
+$("by-speed").addEventListener("change", () => { streets.repaint(); remember(); });
+$("speed").addEventListener("submit", (event) => {
+  event.preventDefault();
+  setSpeed().catch(fail);
+});
+$("clear").addEventListener("click", () => {
+  Object.assign(state, { stops: [], avoid: [], corners: [], origin: null, chosen: 0 });
+  for (const layer of Object.values(layers)) layer.clearLayers();
+  changed();
+  say("");
+});
+$("share").addEventListener("click", async () => {
+  remember();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied");
+  } catch {
+    say("The link is in the address bar");
+  }
+});
+$("profile").addEventListener("change", () => {
+  choose($("profile").value);
+  streets.redraw();
+  changed();
+});
+dark.addEventListener("change", () => { streets.repaint(); changed(); });
+map.on("moveend", () => remember());
+
+// ---- the link to this view ----
+
+function remember() {
+  if (!profile) return;
+  const { lat, lng } = map.getCenter(), hash = new URLSearchParams();
+  hash.set("at", `${lat.toFixed(5)},${lng.toFixed(5)},${map.getZoom()}`);
+  hash.set("profile", profile.name);
+  if (state.mode !== "route") hash.set("mode", state.mode);
+  if (state.stops.length) hash.set("places", state.stops.map(lonLat).join(";"));
+  if (state.origin) hash.set("origin", lonLat(state.origin));
+  if (state.avoid.length) hash.set("avoid", state.avoid.map((ring) => ring.map((p) => p.join(",")).join(";")).join("|"));
+  if (state.exclude.size) hash.set("exclude", [...state.exclude].join(","));
+  if ($("by-speed").checked) hash.set("speeds", "1");
+  history.replaceState(null, "", `#${hash}`);
+}
+
+function recall() {
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const pairs = (text) => (text ?? "").split(";").map((pair) => pair.split(",").map(Number))
+    .filter((pair) => pair.length === 2 && pair.every(Number.isFinite));
+  const known = config.profiles.some(({ name }) => name === hash.get("profile"));
+  choose(known ? hash.get("profile") : config.profiles[0].name);
+  $("by-speed").checked = hash.get("speeds") === "1";
+  const [lat, lng, zoom] = (hash.get("at") ?? "").split(",").map(Number);
+  if (Number.isFinite(lat) && Number.isFinite(lng) && Number.isFinite(zoom)) map.setView([lat, lng], zoom);
+  else {
+    const [south, west, north, east] = profile.bounds;
+    map.fitBounds([[south, west], [north, east]]);
+  }
+  state.stops = pairs(hash.get("places")).map(([lon, at]) => ({ lat: at, lng: lon, name: "" }));
+  state.avoid = (hash.get("avoid") ?? "").split("|").map(pairs).filter((ring) => ring.length > 2);
+  for (const name of (hash.get("exclude") ?? "").split(",")) if (profile.classes.includes(name)) state.exclude.add(name);
+  const [origin] = pairs(hash.get("origin")), mode = hash.get("mode");
+  choose(profile.name);
+  setMode(mode in HELP ? mode : "route");
+  if (origin && state.mode === "reach") {
+    state.origin = L.latLng(origin[1], origin[0]);
+    $("follow").checked = false;
+    reach(state.origin).catch(fail);
+  }
+}
+
+function choose(name) {
+  profile = config.profiles.find((one) => one.name === name);
+  $("profile").value = name;
+  $("classes").replaceChildren(...profile.classes.map((one) => {
+    const label = document.createElement("label"), box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = state.exclude.has(one);
+    box.onchange = () => { state.exclude[box.checked ? "add" : "delete"](one); changed(); };
+    label.append(box, ` avoid ${one}`);
+    return label;
+  }));
+}
+
+try {
+  config = await ask("config", "map/config.json");
+  $("profile").replaceChildren(...config.profiles.map(({ name }) => new Option(name, name)));
+  if (config.raster) L.tileLayer(config.raster, { maxZoom: 19, opacity: 0.85 }).addTo(map);
+  streets = streetLayer(L, { profile: () => profile.name, look: () => ({ bySpeed: $("by-speed").checked, dark: dark.matches }) });
+  recall();
+  streets.addTo(map);
+  document.documentElement.dataset.ready = "true";
+} catch (error) {
+  fail(error);
+}
