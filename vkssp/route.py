@@ -129,7 +129,8 @@ class Intersection:
     lat, lon : float
         The place, in degrees.
     bearings : tuple of int
-        Directions of the streets that leave it, in degrees clockwise from north, ascending.
+        Directions of the streets that leave it, in degrees clockwise from north, ascending; as in OSRM multiples of 15,
+        but at a departure and an arrival.
     entry : tuple of bool
         Whether each of these streets may be entered from where the route comes.
     came, out : int or None

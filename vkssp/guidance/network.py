@@ -90,6 +90,10 @@ class GuidanceNetwork:
         tail_node = np.repeat(np.arange(num_nodes), np.diff(first_out).astype(np.int64))
         self.side = 2 * polyline_of.astype(np.int64) + backward
         self.way = None if streets is None else _ways(streets.way, self.side, 2 * (len(first) - 1))
+        sides = self.side, 2 * (len(first) - 1)
+        self._class_names = () if streets is None else streets.class_names
+        self._classes = None if streets is None or streets.classes is None else _ways(streets.classes, *sides)
+        self._left_hand = None if streets is None or streets.left_hand is None else _ways(streets.left_hand, *sides)
         self.texts, same = _listed(("",) if streets is None else streets.names)
         count = 2 * (len(first) - 1)
         arc = np.full(count, -1, np.int64)
@@ -168,7 +172,14 @@ class GuidanceNetwork:
 
     def class_names_of(self, side: int) -> tuple[str, ...]:
         """Return the names of the classes of a side."""
-        return ()
+        if self._classes is None:
+            return ()
+        bits = int(self._classes[side])
+        return tuple(name for bit, name in enumerate(self._class_names) if bits >> bit & 1)
+
+    def driving_side(self, side: int) -> str:
+        """Return the side of the street on which traffic keeps."""
+        return "left" if self._left_hand is not None and self._left_hand[side] else "right"
 
     def ring_kind(self, side: int) -> int:
         """Return what kind of roundabout a side is part of.
@@ -241,8 +252,8 @@ def _listed(names: tuple[str, ...]) -> tuple[tuple[str, ...], npt.NDArray[np.int
     return tuple(texts), same
 
 
-def _ways(way: npt.NDArray[np.int64], side: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-    """Return the OSM way of each side, 0 for those of no arc."""
+def _ways(way: npt.NDArray[Any], side: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return the OSM way, or another value of its arcs, of each side; 0 for those of no arc."""
     found = np.zeros(count, np.int64)
     found[side ^ 1] = way
     found[side] = way

@@ -20,6 +20,8 @@ from vkssp.routing.step_tables import StepTables
 _ON_STREET_M = 5.0
 #: A place ahead of the end of its leg, up to this angle in degrees, is on neither side of it.
 _AHEAD = 20.0
+#: Degrees to whose multiples bearings at intersections are rounded, as in OSRM.
+_BEARING_STEP = 15
 _RINGS = ("roundabout", "rotary", "roundabout turn")
 _EXITS = ("exit roundabout", "exit rotary", "exit roundabout")
 
@@ -111,7 +113,7 @@ def steps_of(
                 exits=texts[net.side[side, EXITS]],
                 rotary_name=texts[net.side[turn.ring_side, NAME]] if turn.ring == 1 else "",
                 mode=mode,
-                driving_side="right",
+                driving_side=network.driving_side(side),
             )
         )
     return tuple(steps)
@@ -180,7 +182,7 @@ def _intersections(leg: LegTurns, at: int, points: npt.NDArray[np.float64], firs
             Intersection(
                 lat=lat,
                 lon=lon,
-                bearings=tuple(_rounded(float(one)) for one in bearings[order]),
+                bearings=tuple(round(float(one) / _BEARING_STEP) * _BEARING_STEP % 360 for one in bearings[order]),
                 entry=tuple(path.entries[begin : begin + count][order].tolist()),
                 came=int(came[0]) if len(came) else None,
                 out=out,
