@@ -209,6 +209,16 @@ class LegTurns:
     def __init__(self, network: GuidanceNetwork, path: Path) -> None:
         self.network, self.path, self.net = network, path, network.net
         sides, rows = path.sides, path.rows
+        # By row, the departure first; lists, since single entries of arrays take several times as long.
+        begin = np.concatenate([[0], rows[:, 0] + 1, [len(sides)]])
+        bearing = self.net.metric[:, BEARING]
+        self._begin: list[int] = begin.tolist()
+        self._metres: list[float] = path.metres[begin].tolist()
+        self._modes: list[int] = self.net.side[sides[np.minimum(begin, len(sides) - 1)], MODE].tolist()
+        self._arrives: list[float] = ((bearing[sides[rows[:, 0]] ^ 1] + 180.0) % 360.0).tolist()
+        self._leaves: list[float] = bearing[sides[begin[:-1]]].tolist()
+        opened = np.concatenate([[0], np.cumsum(path.entries)])
+        self._opened: list[int] = (opened[rows[:, 3] + rows[:, 4]] - opened[rows[:, 3]]).tolist()
         self._has_lanes = bool(self.net.side[sides, LANES].any())
         self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
         for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
@@ -227,20 +237,14 @@ class LegTurns:
 
     def begin(self, turn: Turn) -> int:
         """Return the index of the side with which the part after a manoeuvre begins."""
-        if turn.row < 0:
-            return 0
-        if turn.row == len(self.path.rows):
-            return len(self.path.sides)
-        return int(self.path.rows[turn.row, 0]) + 1
+        return self._begin[turn.row + 1]
 
     def length(self, at: int) -> float:
         """Return the metres from a manoeuvre to the next one."""
-        first, last = self.begin(self.turns[at]), self.begin(self.turns[at + 1])
-        return float(self.path.metres[last] - self.path.metres[first])
+        return self._metres[self.turns[at + 1].row + 1] - self._metres[self.turns[at].row + 1]
 
     def _num_open(self, turn: Turn) -> int:
-        _, _, _, first, count = self.path.rows[turn.row, :5]
-        return int(self.path.entries[first : first + count].sum())
+        return self._opened[turn.row]
 
     def _alone(self, at: int) -> bool:
         """Return whether there is no intersection between a manoeuvre and the next one."""
@@ -248,16 +252,14 @@ class LegTurns:
 
     def arrives(self, turn: Turn) -> float:
         """Return the bearing at which the leg arrives at a manoeuvre."""
-        came = self.path.sides[self.path.rows[turn.row, 0]]
-        return float(self.net.metric[came ^ 1, BEARING] + 180.0) % 360.0
+        return self._arrives[turn.row]
 
     def leaves(self, turn: Turn) -> float:
         """Return the bearing at which the leg leaves a manoeuvre."""
-        return float(self.net.metric[self.path.sides[self.begin(turn)], BEARING])
+        return self._leaves[turn.row + 1]
 
     def _mode(self, turn: Turn) -> int:
-        at = min(self.begin(turn), len(self.path.sides) - 1)
-        return int(self.net.side[self.path.sides[at], MODE])
+        return self._modes[turn.row + 1]
 
     def _same_name(self, one: Turn, two: Turn) -> bool:
         net, a, b = self.net, one.label, two.label
@@ -395,10 +397,16 @@ class LegTurns:
         at = 1
         while at + 1 < len(self.turns) - 1:
             current, following = self.turns[at], self.turns[at + 1]
-            before = self._shown_before(at)
-            if any(turn.kind in (ENTER, EXIT, PASS) or turn.fixed for turn in (current, following)):
+            # Most intersections of a leg: nothing is said there, and the next one is far.
+            silent = current.kind == SUPPRESSED and following.kind == SUPPRESSED
+            if silent and self.length(at) > max(3 * _COLLAPSE_M, _STAGGERED_M):
                 at += 1
                 continue
+            rings = (ENTER, EXIT, PASS)
+            if current.kind in rings or current.fixed or following.kind in rings or following.fixed:
+                at += 1
+                continue
+            before = self._shown_before(at)
             if self._mode(before) != self._mode(current) or self._mode(current) != self._mode(following):
                 at += 1
                 continue
