@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vkssp.jit import jit
+from vkssp.jit import jit, jit_part
 
 #: Bits of the flags of a side: part of a roundabout, a slip road, carried by a ferry or train, a motorway or trunk road
 #: or a slip road of one, not for all traffic, a roundabout with ordinary rules, open in this direction.
@@ -96,7 +96,7 @@ class View(NamedTuple):
     modifier: Any
 
 
-@jit
+@jit_part
 def deviation(first: Any, second: Any) -> Any:
     """Return the absolute difference of two angles, at most 180 degrees."""
     apart = abs(first - second)
@@ -120,7 +120,7 @@ def modifier_of(angle: Any) -> Any:
     return SHARP_RIGHT if right else SHARP_LEFT
 
 
-@jit
+@jit_part
 def leads_to(net: Any, node: Any, side: Any, depth: Any) -> Any:
     """Return whether an arc on a side leaves a node, perhaps after links of gates."""
     for arc in range(net.first_out[node], net.first_out[node + 1]):
@@ -141,7 +141,7 @@ def leads_to(net: Any, node: Any, side: Any, depth: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def allowed(net: Any, came: Any, side: Any) -> Any:
     """Return whether the turn from one side to another, at the place between them, is allowed."""
     for at in range(net.side[came, HEADS_FIRST], net.side[came + 1, HEADS_FIRST]):
@@ -150,7 +150,7 @@ def allowed(net: Any, came: Any, side: Any) -> Any:
     return net.side[came, HEADS_FIRST] == net.side[came + 1, HEADS_FIRST] and (net.side[side, FLAGS] & OPEN) != 0
 
 
-@jit
+@jit_part
 def look(net: Any, view: Any, came: Any) -> Any:
     """Fill a view of the intersection at the head of a side, and return the number of its roads."""
     place, back = net.side[came, HEAD], came ^ 1
@@ -195,7 +195,7 @@ def look(net: Any, view: Any, came: Any) -> Any:
     return count
 
 
-@jit
+@jit_part
 def chain_end(net: Any, side: Any) -> Any:
     """Return the last side before the next intersection along a street."""
     for _ in range(10000):
@@ -205,7 +205,7 @@ def chain_end(net: Any, side: Any) -> Any:
     return side
 
 
-@jit
+@jit_part
 def chain_length(net: Any, side: Any) -> Any:
     """Return the metres to the next intersection along a street."""
     total = np_float(net.metric[side, LENGTH])
@@ -217,19 +217,19 @@ def chain_length(net: Any, side: Any) -> Any:
     return total
 
 
-@jit
+@jit_part
 def np_float(value: Any) -> Any:
     """Return a number as a float64."""
     return value * 1.0
 
 
-@jit
+@jit_part
 def text_length(net: Any, text: Any) -> Any:
     """Return the number of bytes of a text."""
     return net.text_first[text + 1] - net.text_first[text]
 
 
-@jit
+@jit_part
 def holds(net: Any, whole: Any, part: Any) -> Any:
     """Return whether a text holds another one."""
     begin, size = net.text_first[whole], text_length(net, whole)
@@ -243,7 +243,7 @@ def holds(net: Any, whole: Any, part: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def is_compass_word(net: Any, begin: Any, end: Any) -> Any:
     """Return whether bytes of a text, without spaces around them, name a point of the compass, or are none.
 
@@ -275,7 +275,7 @@ def is_compass_word(net: Any, begin: Any, end: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def differ_by_compass(net: Any, one: Any, two: Any) -> Any:
     """Return whether two names differ only by a point of the compass before or after them."""
     if one == 0 or two == 0:
@@ -294,7 +294,7 @@ def differ_by_compass(net: Any, one: Any, two: Any) -> Any:
     return same > 0 and is_compass_word(net, a, end_a - same) and is_compass_word(net, b, end_b - same)
 
 
-@jit
+@jit_part
 def renamed(net: Any, one: Any, two: Any) -> Any:
     """Return whether the change from one side to another changes the name of the street, so that one says it."""
     old, new, old_ref, new_ref = net.side[one, NAME], net.side[two, NAME], net.side[one, REF], net.side[two, REF]

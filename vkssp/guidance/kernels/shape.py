@@ -29,7 +29,7 @@ from vkssp.guidance.kernels.net import (
     chain_length,
     deviation,
 )
-from vkssp.jit import jit
+from vkssp.jit import jit, jit_part
 
 #: Metres along a street at which its bearing is taken.
 LOOK_M = 10.0
@@ -42,7 +42,7 @@ CARRIAGEWAYS, PARALLEL_M, APART_M = 60.0, 50.0, 14.0
 _METRES_PER_DEGREE = 111_195.08
 
 
-@jit
+@jit_part
 def same_street(net: Any, one: Any, two: Any) -> Any:
     """Return whether nothing that matters changes from one side to another."""
     return (
@@ -79,14 +79,14 @@ def join_sides(net: Any) -> None:
         net.side[two ^ 1, FOLLOW] = one
 
 
-@jit
+@jit_part
 def metres_between(lat: Any, lon: Any, to_lat: Any, to_lon: Any) -> Any:
     """Return the metres between two points that are near each other."""
     east = (to_lon - lon + 540.0) % 360.0 - 180.0
     return _METRES_PER_DEGREE * math.hypot(to_lat - lat, east * math.cos(math.radians(lat)))
 
 
-@jit
+@jit_part
 def point_at(net: Any, side: Any, metres: Any) -> Any:
     """Return latitude and longitude of the point some metres along a street, or of its end, and the metres there."""
     lat, lon, passed = 0.0, 0.0, 0.0
@@ -129,7 +129,7 @@ def bearing_between(lat: Any, lon: Any, to_lat: Any, to_lon: Any) -> Any:
     return found + 360.0 if found < 0.0 else found
 
 
-@jit
+@jit_part
 def usual_lanes(net: Any, side: Any) -> Any:
     """Return the number of lanes that decide how far a street is from the middle of the street that it leaves."""
     place = net.side[side, TAIL]
@@ -143,7 +143,7 @@ def usual_lanes(net: Any, side: Any) -> Any:
     return 3 if flags & MOTORWAY else 0 if flags & LINK else 1
 
 
-@jit
+@jit_part
 def next_vertex(net: Any, side: Any, passed: Any) -> Any:
     """Return the metres along a street to its first vertex more than some metres away, -1 if there is none."""
     total = 0.0
@@ -199,7 +199,7 @@ def find_bearings(net: Any) -> None:
         net.metric[side, BEARING] = found
 
 
-@jit
+@jit_part
 def are_carriageways(net: Any, one: Any, two: Any) -> Any:
     """Return whether two one-way streets that leave a place are carriageways of one street, the first open."""
     there, back = net.side[one, FLAGS], net.side[two, FLAGS]

@@ -64,7 +64,7 @@ from vkssp.guidance.kernels.net import (
     modifier_of,
     renamed,
 )
-from vkssp.jit import jit
+from vkssp.jit import jit, jit_part
 
 #: A street is obvious beside others if its deviation from straight on is this many times less.
 _DISTINCT = 2.0
@@ -84,25 +84,25 @@ _SHORT_M = 30.0
 _SLIP_ANGLE = 95.0
 
 
-@jit
+@jit_part
 def is_motorway(net: Any, side: Any) -> Any:
     """Return whether a side is a motorway or a trunk road, and no slip road."""
     return (net.side[side, FLAGS] & (MOTORWAY | LINK)) == MOTORWAY
 
 
-@jit
+@jit_part
 def is_ramp(net: Any, side: Any) -> Any:
     """Return whether a side is a slip road of a motorway or trunk road."""
     return (net.side[side, FLAGS] & (MOTORWAY | LINK)) == MOTORWAY | LINK
 
 
-@jit
+@jit_part
 def is_ring(net: Any, side: Any) -> Any:
     """Return whether a side is part of a roundabout."""
     return (net.side[side, FLAGS] & (ROUND | CIRCULAR)) != 0
 
 
-@jit
+@jit_part
 def same_class(net: Any, one: Any, two: Any) -> Any:
     """Return whether two sides are equally important."""
     bits = MOTORWAY | LINK | MINOR
@@ -113,7 +113,7 @@ def same_class(net: Any, one: Any, two: Any) -> Any:
     )
 
 
-@jit
+@jit_part
 def outranks(net: Any, came: Any, one: Any, two: Any) -> Any:
     """Return whether the importance of a street makes it obvious beside another one."""
     if _PRIORITY * net.side[one, RANK] < net.side[two, RANK] and same_class(net, came, one):
@@ -121,13 +121,13 @@ def outranks(net: Any, came: Any, one: Any, two: Any) -> Any:
     return (net.side[two, FLAGS] & MINOR) != 0 and ((net.side[one, FLAGS] | net.side[came, FLAGS]) & MINOR) == 0
 
 
-@jit
+@jit_part
 def from_straight(view: Any, k: Any) -> Any:
     """Return by how many degrees a road differs from straight on."""
     return deviation(view.angle[k], 180.0)
 
 
-@jit
+@jit_part
 def basic_kind(net: Any, came: Any, side: Any) -> Any:
     """Return the kind of a turn that is not obvious."""
     leaves_motorway = is_motorway(net, came) and (net.side[side, FLAGS] & LINK) != 0
@@ -138,7 +138,7 @@ def basic_kind(net: Any, came: Any, side: Any) -> Any:
     return TURN
 
 
-@jit
+@jit_part
 def set_turn(net: Any, view: Any, came: Any, k: Any) -> None:
     """Make a road a turn by its angle, if it may be entered."""
     if view.entry[k]:
@@ -146,7 +146,7 @@ def set_turn(net: Any, view: Any, came: Any, k: Any) -> None:
         view.modifier[k] = modifier_of(view.angle[k])
 
 
-@jit
+@jit_part
 def set_kind(view: Any, k: Any, kind: Any, modifier: Any) -> None:
     """Set the manoeuvre of a road, if it may be entered."""
     if view.entry[k]:
@@ -154,7 +154,7 @@ def set_kind(view: Any, k: Any, kind: Any, modifier: Any) -> None:
         view.modifier[k] = modifier
 
 
-@jit
+@jit_part
 def is_through_street(net: Any, view: Any, count: Any, k: Any) -> Any:
     """Return whether a road continues, with its name, on the other side of the intersection."""
     side = view.side[k]
@@ -172,7 +172,7 @@ def is_through_street(net: Any, view: Any, count: Any, k: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any) -> None:
     """Set the manoeuvre of the road that is the obvious continuation."""
     if not view.entry[k]:
@@ -203,7 +203,7 @@ def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any
     view.modifier[k] = modifier
 
 
-@jit
+@jit_part
 def gives_way(net: Any, view: Any, came: Any, best: Any, rival: Any) -> Any:
     """Return whether a road is so unimportant beside another one that it is no alternative to it."""
     one, two = view.side[best], view.side[rival]
@@ -220,7 +220,7 @@ def gives_way(net: Any, view: Any, came: Any, best: Any, rival: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def is_far_straighter(net: Any, view: Any, came: Any, best: Any, rival: Any) -> Any:
     """Return whether a road is so much straighter than another one that it is obvious beside it."""
     off, other = from_straight(view, best), from_straight(view, rival)
@@ -240,7 +240,7 @@ def is_far_straighter(net: Any, view: Any, came: Any, best: Any, rival: Any) -> 
     return other > ratio * max(off, 0.5) + 0.1
 
 
-@jit
+@jit_part
 def find_obvious(net: Any, view: Any, other: Any, count: Any, came: Any) -> Any:
     """Return the index of the obvious continuation, 0 if there is none; `other` is room for another view."""
     if count == 1:
@@ -281,7 +281,7 @@ def find_obvious(net: Any, view: Any, other: Any, count: Any, came: Any) -> Any:
     return best if is_obvious(net, view, count, came, best) else 0
 
 
-@jit
+@jit_part
 def is_obvious(net: Any, view: Any, count: Any, came: Any, best: Any) -> Any:
     """Return whether a road is obvious beside all others."""
     for k in range(1, count):
@@ -297,7 +297,7 @@ def is_obvious(net: Any, view: Any, count: Any, came: Any, best: Any) -> Any:
     return True
 
 
-@jit
+@jit_part
 def hides_turn(net: Any, view: Any, other: Any, came: Any, best: Any) -> Any:
     """Return whether a short piece before the intersection hides that a street turns there.
 
@@ -318,7 +318,7 @@ def hides_turn(net: Any, view: Any, other: Any, came: Any, best: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def find_fork(net: Any, view: Any, count: Any, came: Any) -> Any:
     """Return the indices of the rightmost and the leftmost of roads that fork, (0, 0) if none do."""
     closest = 0
@@ -357,7 +357,7 @@ def find_fork(net: Any, view: Any, count: Any, came: Any) -> Any:
     return right, left
 
 
-@jit
+@jit_part
 def set_fork(net: Any, view: Any, count: Any, came: Any, right: Any, left: Any) -> None:
     """Set the manoeuvres of roads that fork."""
     if left - right == 2:
@@ -382,14 +382,14 @@ def set_fork(net: Any, view: Any, count: Any, came: Any, right: Any, left: Any) 
     set_kind(view, left, FORK, SLIGHT_LEFT if apart else STRAIGHT)
 
 
-@jit
+@jit_part
 def is_end_of_road(view: Any) -> Any:
     """Return whether a street ends at one that crosses it."""
     right, left = view.angle[1], view.angle[2]
     return deviation(right, 90.0) < NARROW and deviation(left, 270.0) < NARROW and deviation(right, left) > 2.0 * NARROW
 
 
-@jit
+@jit_part
 def spread(view: Any, begin: Any, end: Any, is_left: Any, beside_straight: Any) -> None:
     """Give up to three turns to one side different modifiers.
 
@@ -439,7 +439,7 @@ def spread(view: Any, begin: Any, end: Any, is_left: Any, beside_straight: Any) 
             view.modifier[first] = sharp
 
 
-@jit
+@jit_part
 def spread_around(view: Any, right: Any, left: Any, count: Any) -> None:
     """Give the turns to the right of some road, and those to the left of another one, different modifiers."""
     straight = right > left or view.modifier[right] == STRAIGHT or view.modifier[left] == STRAIGHT
@@ -447,7 +447,7 @@ def spread_around(view: Any, right: Any, left: Any, count: Any) -> None:
     spread(view, left + 1, count, True, straight)
 
 
-@jit
+@jit_part
 def handle_streets(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
     """Classify the turns at an intersection of ordinary streets."""
     for k in range(count):
@@ -489,7 +489,7 @@ def handle_streets(net: Any, view: Any, other: Any, count: Any, came: Any) -> No
         spread_around(view, middle, middle - 1, count)
 
 
-@jit
+@jit_part
 def is_motorway_junction(net: Any, view: Any, count: Any) -> Any:
     """Return whether only motorways and their slip roads meet, and a motorway leads on."""
     leads_on = False
@@ -504,7 +504,7 @@ def is_motorway_junction(net: Any, view: Any, count: Any) -> Any:
     return leads_on
 
 
-@jit
+@jit_part
 def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
     """Classify the turns at an intersection of motorways and their slip roads."""
     motorways = ramps = 0
@@ -579,7 +579,7 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
     handle_streets(net, view, other, count, came)
 
 
-@jit
+@jit_part
 def fork_open(net: Any, view: Any, count: Any, came: Any, number: Any) -> None:
     """Make the roads that may be entered a fork, if they are two or three."""
     right, left = 0, 0
@@ -599,7 +599,7 @@ def fork_open(net: Any, view: Any, count: Any, came: Any, number: Any) -> None:
             set_turn(net, view, came, k)
 
 
-@jit
+@jit_part
 def handle_ring(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
     """Classify the turns into, in and out of a roundabout."""
     inside = is_ring(net, came)
@@ -620,7 +620,7 @@ def handle_ring(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
         view.modifier[0] = UTURN
 
 
-@jit
+@jit_part
 def meets_ring(net: Any, view: Any, count: Any, came: Any) -> Any:
     """Return whether a roundabout is at the intersection, and can be entered or is travelled."""
     if is_ring(net, came):
@@ -631,7 +631,7 @@ def meets_ring(net: Any, view: Any, count: Any, came: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def slip_metres(rank: Any) -> Any:
     """Return the metres that a slip road of a street may be long to be a part of a turn."""
     if rank <= 1:
@@ -643,7 +643,7 @@ def slip_metres(rank: Any) -> Any:
     return 125.0 if rank <= 9 else 100.0
 
 
-@jit
+@jit_part
 def leads_around(net: Any, other: Any, came: Any, main: Any, slip: Any) -> Any:
     """Return whether a slip road beside a street leads to a street that crosses it at the next intersection."""
     last, end = chain_end(net, main), chain_end(net, slip)
@@ -682,7 +682,7 @@ def leads_around(net: Any, other: Any, came: Any, main: Any, slip: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def find_slip_roads(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
     """Mark slip roads that are a part of the turn at the next intersection."""
     if count < 3:
@@ -712,7 +712,7 @@ def find_slip_roads(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
                 set_obvious(net, view, count, came, main, False)
 
 
-@jit
+@jit_part
 def classify(net: Any, view: Any, other: Any, came: Any) -> Any:
     """Classify the turns at the head of a side, and return the number of its roads."""
     count = look(net, view, came)
@@ -736,13 +736,13 @@ def classify(net: Any, view: Any, other: Any, came: Any) -> Any:
     return count
 
 
-@jit
+@jit_part
 def is_one_way(net: Any, side: Any) -> Any:
     """Return whether a street is open in the direction of a side only."""
     return (net.side[side, FLAGS] & OPEN) != 0 and (net.side[side ^ 1, FLAGS] & OPEN) == 0
 
 
-@jit
+@jit_part
 def leaves_left(net: Any, side: Any) -> Any:
     """Return whether a one-way street that passes the start of a side has it to its left.
 
@@ -765,7 +765,7 @@ def leaves_left(net: Any, side: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def enters_left(net: Any, side: Any) -> Any:
     """Return whether one turns left from the end of a side into a one-way street that comes from the right."""
     place = net.side[side, HEAD]
@@ -784,7 +784,7 @@ def enters_left(net: Any, side: Any) -> Any:
     return False
 
 
-@jit
+@jit_part
 def is_internal(net: Any, side: Any) -> Any:
     """Return whether a short piece of a street joins the carriageways of a street that it crosses.
 
