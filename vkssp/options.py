@@ -5,11 +5,23 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from vkssp.choices import FORMATS, TURNS
 
-_NAMES = ("profile", "turns", "format", "weights", "directed", "scale", "coordinates", "edge_columns")
+_NAMES = (
+    "profile",
+    "turns",
+    "at",
+    "time_zone",
+    "format",
+    "weights",
+    "directed",
+    "scale",
+    "coordinates",
+    "edge_columns",
+)
 #: Name that stands for standard input or standard output.
 STANDARD = "-"
 
@@ -57,6 +69,14 @@ def is_standard_output(name: str) -> bool:
     return re.fullmatch(r"-(\.\w+)+", name) is not None
 
 
+def moment(text: str) -> datetime | float:
+    """Return a time given in the form of ISO 8601 or in seconds since 1970."""
+    try:
+        return float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-05-04T08:30 or 1777883400") from None
+
+
 def columns_of(text: str) -> list[str | int]:
     """Return columns given as ``NAME,NAME,...``; numbers count from 1, and the result from 0."""
     names = [name.strip() for name in text.split(",")]
@@ -82,6 +102,18 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         choices=TURNS,
         help="none: ignore turns; restrictions: obey turn restrictions; costs: also count the time of turns, "
         "traffic signals and signs (default: as in the profile; costs for car, none for bike and foot)",
+    )
+    extract.add_argument(
+        "--at",
+        type=moment,
+        metavar="TIME",
+        help="obey restrictions that hold at this time, such as 2026-05-04T08:30, local everywhere or with an offset, "
+        "or seconds since 1970 (default: leave out all that hold at certain times)",
+    )
+    extract.add_argument(
+        "--time-zone",
+        metavar="NAME|FILE",
+        help="time zone, such as Europe/Berlin, or .geojson file of time zones, for a --at that is no local time",
     )
     others = rare("graph in another format")
     others.add_argument(

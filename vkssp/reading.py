@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +16,7 @@ from vkssp.graph.graph import maker_of
 from vkssp.log import logger
 from vkssp.streams import kept_stream
 
-_OF_EXTRACTS = ("profile", "turns")
+_OF_EXTRACTS = ("profile", "turns", "at", "time_zone")
 _log = logger(__name__)
 
 
@@ -24,6 +25,8 @@ def read_graph(
     *,
     profile: str | Path | None = None,
     turns: str | None = None,
+    at: datetime | float | None = None,
+    time_zone: str | Path | None = None,
     progress: bool = False,
     format: str | None = None,
     weights: str | None = None,
@@ -45,6 +48,12 @@ def read_graph(
         Profile for an extract: ``car``, the default, ``bike``, ``foot``, or a profile's .toml file.
     turns : str, optional
         Kind of turns in the graph of an extract: ``none``, ``restrictions`` or ``costs``; by default the profile's.
+    at : datetime, int or float, optional
+        The moment for which an extract's turn restrictions at certain times count; without it, none of them counts. A
+        datetime without a time zone is a local time everywhere, a number the seconds since 1970 in UTC.
+    time_zone : str or Path, optional
+        Name of a time zone, such as ``Europe/Berlin``, or a GeoJSON file of regions with such names in the property
+        ``TZID``, if `at` is a moment of all the world.
     progress : bool
         Whether to show a progress bar on stderr while an extract is read, or once another file takes over a second.
     format : str, optional
@@ -76,7 +85,7 @@ def read_graph(
     QueryError
         If an argument is invalid, or has no effect on this kind of input.
     """
-    of_extracts: dict[str, Any] = {"profile": profile, "turns": turns}
+    of_extracts: dict[str, Any] = {"profile": profile, "turns": turns, "at": at, "time_zone": time_zone}
     of_files: dict[str, Any] = {"format": format, "directed": directed, "scale": scale, "coordinates": coordinates}
     of_files["edge_columns"] = edge_columns
     began = time.perf_counter()
@@ -111,8 +120,9 @@ def _read(
         if is_extract(source):
             refuse(of_files, source, "an OpenStreetMap extract")
             profile = of_extracts["profile"]
-            profile = "car" if profile is None else profile
-            return read_extract(source, profile=profile, progress=progress, turns=of_extracts["turns"])
+            return read_extract(
+                source, progress=progress, **{**of_extracts, "profile": "car" if profile is None else profile}
+            )
         if is_saved(source):
             refuse({**of_extracts, **of_files}, source, "a saved graph")
             return Graph.load(source)

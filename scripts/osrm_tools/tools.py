@@ -7,6 +7,7 @@ An extract becomes ``BASE.osrm.graph``. From this osrm-contract makes ``BASE.osr
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -163,11 +164,18 @@ def extract(call: Call) -> None:
         raise RefusedError(f"Input file {given.input} not found!")
     if not profile.exists():
         raise RefusedError(f"Profile {given.profile} not found!")
-    graph = read_graph(source, profile=profile_of(profile), turns="costs")
+    made_of = {"path": str(source.resolve()), "profile": str(profile_of(profile)), "turns": "costs"}
+    graph = read_graph(**made_of)
     base = call.path(_base(given.output or given.input))
+    _source_file(base).write_text(json.dumps(made_of if given.parse_conditional_restrictions else None))
     _graphs.put(base.with_name(f"{base.name}.graph"), graph)
     _version_file(base).write_text(given.data_version)
     call.say("stdout", f"[info] {graph!r}\n")
+
+
+def _source_file(base: Path) -> Path:
+    """Return the file that says how to import the extract again, with the restrictions of a moment."""
+    return base.with_name(f"{base.name}.source.json")
 
 
 def _version_file(base: Path) -> Path:
@@ -196,6 +204,11 @@ def _metric(call: Call, tool: str, ending: str) -> None:
     if given.input is None:
         raise RefusedError("the input file is missing")
     graph = _graphs.get(_needed(call, call.path(_base(given.input) + ".graph")))
+    made_of = _source_file(call.path(_base(given.input)))
+    made_of = json.loads(made_of.read_text()) if made_of.exists() else None
+    if made_of is not None and given.parse_conditionals_from_now:
+        zones = call.path(given.time_zone_file) if given.time_zone_file else None
+        graph = read_graph(**made_of, at=given.parse_conditionals_from_now, time_zone=zones)
     for name in given.segment_speed_file:
         speeds = read_segment_speeds(call.path(name))
         graph = with_segment_speeds(graph, *speeds)

@@ -68,7 +68,11 @@ def run(args: argparse.Namespace) -> Result:
             f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs",
             f"wrote {args.output}",
         ]
-    others = {name: value for name, value in reading(args, is_extract=True).items() if name not in ("profile", "turns")}
+    others = {
+        name: value
+        for name, value in reading(args, is_extract=True).items()
+        if name not in ("profile", "turns", "at", "time_zone")
+    }
     refuse(others, args.extract, "an OpenStreetMap extract")
     graph, report = import_extract(
         args.extract,
@@ -76,6 +80,8 @@ def run(args: argparse.Namespace) -> Result:
         progress=is_watched(args),
         simplify=not args.all_nodes,
         turns=args.turns,
+        at=args.at,
+        time_zone=args.time_zone,
     )
     graph = _with_traffic(args, graph)
     graph.save(args.output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from time import perf_counter
 
@@ -13,6 +14,7 @@ from vkssp.graph import Graph
 from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.assembly import assemble
+from vkssp.osm.clock import clock_of
 from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import read_roads
 from vkssp.osm.report import ImportReport
@@ -35,6 +37,8 @@ def import_extract(
     order: str = "z",
     simplify: bool = True,
     turns: str | None = None,
+    at: datetime | float | None = None,
+    time_zone: str | Path | None = None,
 ) -> tuple[Graph, ImportReport]:
     """Make a graph from an OpenStreetMap extract.
 
@@ -60,6 +64,13 @@ def import_extract(
         What the graph holds about turns: ``"none"``, ``"restrictions"``, or ``"costs"``: restrictions and the time
         that turns, signals and signs take. The default is the profile's: costs for ``car``, none for ``bike`` and
         ``foot``.
+    at : datetime, int or float, optional
+        The moment for which restrictions at certain times count, such as those on weekdays from 7 to 9; without it,
+        none of them counts. A datetime without a time zone is a local time everywhere, a number the seconds since 1970
+        in UTC.
+    time_zone : str or Path, optional
+        Name of a time zone, such as ``Europe/Berlin``, or a GeoJSON file of regions with such names in the property
+        ``TZID``, if `at` is a moment of all the world.
 
     Returns
     -------
@@ -82,9 +93,12 @@ def import_extract(
     choice(order, "order", ("natural", "z"))
     progress, simplify = flag(progress, "progress"), flag(simplify, "simplify")
     turns = vehicle.turns.default if turns is None else choice(turns, "turns", TURNS)
+    clock = clock_of(at, time_zone)
     report = ImportReport(source=str(path), profile=str(profile), turns=turns)
     started = perf_counter()
     roads = read_roads(path, vehicle, report, progress=progress, turns=turns)
+    if clock is not None:
+        roads = roads.at_time(clock)
     read = perf_counter()
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
@@ -113,10 +127,16 @@ def import_extract(
 
 
 def read_extract(
-    path: str | Path, *, profile: str | Path = "car", progress: bool = False, turns: str | None = None
+    path: str | Path,
+    *,
+    profile: str | Path = "car",
+    progress: bool = False,
+    turns: str | None = None,
+    at: datetime | float | None = None,
+    time_zone: str | Path | None = None,
 ) -> Graph:
     """Make a graph from an OpenStreetMap extract, as `import_extract` does, without the report."""
-    return import_extract(path, profile=profile, progress=progress, turns=turns)[0]
+    return import_extract(path, profile=profile, progress=progress, turns=turns, at=at, time_zone=time_zone)[0]
 
 
 def _no_road(path: str | Path, profile: Profile) -> FormatError:

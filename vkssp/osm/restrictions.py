@@ -16,6 +16,7 @@ from itertools import pairwise, product
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.osm.conditions import Condition, conditional_values
 from vkssp.osm.profile import TurnRules
 from vkssp.osm.ways import Tags
 
@@ -24,6 +25,7 @@ Path = tuple[int, ...]
 
 #: Outcomes of restrictions, for the report.
 OBEYED, OTHERS, NEEDLESS, CONDITIONAL = "obeyed", "for others", "on ways closed anyway", "at certain times only"
+LIFTED = "lifted at this time"
 _NOT_UNDERSTOOD = "not understood"
 _MEMBERS, _MISSING = "wrong number of members", "members missing"
 #: Way id of the links of gates, which are not part of a way that a restriction could name.
@@ -52,6 +54,27 @@ class Restriction:
     targets: Path
     node: int | None = None
     ways: Path = ()
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """What a relation says about a turn at certain times.
+
+    Attributes
+    ----------
+    usual : Restriction or None
+        What it says at all other times.
+    options : tuple of (Condition, Restriction or None)
+        Restrictions with their conditions; None lifts the usual one. The last one that holds counts.
+    """
+
+    usual: Restriction | None
+    options: tuple[tuple[Condition, Restriction | None], ...]
+
+    @property
+    def example(self) -> Restriction | None:
+        """One of the restrictions, for the place of the turn."""
+        return next((restriction for _, restriction in self.options if restriction is not None), self.usual)
 
 
 def restriction_keys(rules: TurnRules) -> tuple[str, ...]:
@@ -114,6 +137,29 @@ def read_restriction(
         return None, _MEMBERS
     node = nodes[0] if nodes else None
     return Restriction(value.startswith("only_"), tuple(origins), tuple(targets), node, tuple(ways)), ""
+
+
+def read_conditional(tags: Tags, members: Iterable[tuple[str, str, int]], rules: TurnRules) -> Conditional | None:
+    """Return what a relation says about a turn at certain times, None if nothing that is understood.
+
+    Parameters
+    ----------
+    tags, members, rules
+        As for `read_restriction`.
+    """
+    members = tuple(members)
+    usual = read_restriction(tags, members, rules)[0]
+    for key in restriction_keys(rules):
+        if f"{key}:conditional" not in tags:
+            continue
+        options: list[tuple[Condition, Restriction | None]] = []
+        others = {name: text for name, text in tags.items() if name in ("type", "except")}
+        for value, condition in conditional_values(tags[f"{key}:conditional"]):
+            restriction = read_restriction({**others, key: value}, members, rules)[0]
+            if restriction is not None or (value == "none" and usual is not None):
+                options.append((condition, restriction))
+        return Conditional(usual, tuple(options)) if options else None
+    return None
 
 
 class Pieces:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.osm.clock import Clock
 from vkssp.osm.guide import Guide
+from vkssp.osm.restrictions import Restriction
 from vkssp.osm.turn_tags import RawTurns
 
 #: Arrays of `RawRoads` with an entry per way.
@@ -125,6 +129,27 @@ class RawRoads:
         """Return the roads without their nodes, which need most of the memory."""
         kept = {name: getattr(self, name)[:0].copy() for name in ("node", "lat", "lon", "known", "first")}
         return replace(self, **kept, place=None)
+
+    def at_time(self, clock: Clock) -> RawRoads:
+        """Return the roads with the restrictions that hold at a moment."""
+        if self.turns is None or not self.turns.conditional:
+            return self
+        known = np.flatnonzero(self.known)
+        points = known[np.unique(self.node[known], return_index=True)[1]]
+
+        def time_at(restriction: Restriction) -> datetime | None:
+            if restriction.node is not None:
+                at = int(np.searchsorted(self.node[points], restriction.node))
+                found = points[at : at + 1]
+                found = found[self.node[found] == restriction.node]
+            else:
+                way = np.flatnonzero(self.way == restriction.ways[0])[:1]
+                found = self.first[way]
+            if len(found) == 0:
+                return None
+            return clock.at(float(self.lat[found[0]]) * COORDINATE_SCALE, float(self.lon[found[0]]) * COORDINATE_SCALE)
+
+        return replace(self, turns=self.turns.at_time(time_at))
 
     def of_ways(self, kept: npt.NDArray[np.bool_]) -> RawRoads:
         """Return the roads with only the ways to keep."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,15 @@ import numpy.typing as npt
 from vkssp.graph.manoeuvres import Manoeuvre
 from vkssp.osm.manoeuvres import read_manoeuvre
 from vkssp.osm.profile import TurnRules
-from vkssp.osm.restrictions import CONDITIONAL, Restriction, conditional_keys, read_restriction
+from vkssp.osm.restrictions import (
+    CONDITIONAL,
+    LIFTED,
+    Conditional,
+    Restriction,
+    conditional_keys,
+    read_conditional,
+    read_restriction,
+)
 from vkssp.osm.ways import Tags
 
 #: Whether a value of a direction tag applies along the way, and against it.
@@ -63,6 +72,8 @@ class RawTurns:
         Nodes that take time.
     restrictions : tuple of Restriction
         Restrictions that count for the vehicle.
+    conditional : tuple of Conditional
+        Restrictions that count at certain times, in addition to the others.
     closed : numpy.ndarray
         OSM ids of the roads that the vehicle may not use, shape (num_closed,), int64.
     count : Counter
@@ -76,12 +87,36 @@ class RawTurns:
     closed: npt.NDArray[np.int64]
     count: Counter[str]
     manoeuvres: tuple[Manoeuvre, ...] = ()
+    conditional: tuple[Conditional, ...] = ()
 
     @property
     def places(self) -> npt.NDArray[np.int64]:
         """OSM ids of the nodes that restrictions name or that take time; they must become nodes of the graph."""
         via = {restriction.node for restriction in self.restrictions if restriction.node is not None}
         return np.concatenate([self.obstacles.node, np.array(sorted(via), np.int64)])
+
+    def at_time(self, time_at: Callable[[Restriction], datetime | None]) -> RawTurns:
+        """Return the data with the restrictions that hold at the local time at their places.
+
+        Parameters
+        ----------
+        time_at : callable
+            Returns the local time at the place of a restriction, None if it is unknown.
+        """
+        restrictions, count = list(self.restrictions), self.count.copy()
+        for conditional in self.conditional:
+            example = conditional.example
+            local = None if example is None else time_at(example)
+            holding = [] if local is None else [one for condition, one in conditional.options if condition.holds(local)]
+            if holding:
+                count[CONDITIONAL] -= 1
+                if conditional.usual is not None:
+                    restrictions.remove(conditional.usual)
+                if holding[-1] is not None:
+                    restrictions.append(holding[-1])
+                else:
+                    count[LIFTED] += 1
+        return replace(self, restrictions=tuple(restrictions), conditional=(), count=+count)
 
 
 class TurnCollector:
@@ -100,6 +135,7 @@ class TurnCollector:
         self._conditional = conditional_keys(rules)
         self._obstacles: dict[int, Obstacle] = {}
         self._restrictions: list[Restriction] = []
+        self._at_times: list[Conditional] = []
         self._count: Counter[str] = Counter()
         self._manoeuvres: list[Manoeuvre] = []
 
@@ -137,6 +173,9 @@ class TurnCollector:
         # A relation may have a conditional restriction in addition to an unconditional one.
         if (restriction or reason not in ("", CONDITIONAL)) and any(key in tags for key in self._conditional):
             self._count[CONDITIONAL] += 1
+        conditional = read_conditional(tags, members, self._rules)
+        if conditional is not None:
+            self._at_times.append(conditional)
 
     def finish(self, closed: npt.NDArray[np.int64]) -> RawTurns:
         """Return all collected data, with the OSM ids of closed roads; see `RawTurns`."""
@@ -148,4 +187,6 @@ class TurnCollector:
             minor=np.array([row[2] for row in rows], np.bool_),
             undirected_stop=np.array([row[3] for row in rows], np.bool_),
         )
-        return RawTurns(obstacles, tuple(self._restrictions), closed, self._count, tuple(self._manoeuvres))
+        return RawTurns(
+            obstacles, tuple(self._restrictions), closed, self._count, tuple(self._manoeuvres), tuple(self._at_times)
+        )

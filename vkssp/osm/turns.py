@@ -24,7 +24,7 @@ from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
 from vkssp.osm.report import ImportReport
-from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
+from vkssp.osm.restrictions import CONDITIONAL, LIFTED, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
 from vkssp.osm.roads import RawRoads
 from vkssp.osm.segments import Segments
 
@@ -147,7 +147,7 @@ def with_turns(
     count = roads.turns.count.copy()
     forbidden, commanded = find_paths(restrictions, pieces, used, closed, count)
     for reason, number in count.most_common():
-        whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL)
+        whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL, LIFTED)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
     all_arcs = report.turns == "costs"
     if not all_arcs:  # with costs, no path turns round there anyway
