@@ -21,12 +21,13 @@ PROGRAM = """
 import asyncio, os, sys
 from vkssp.server.processes import Serving, listen, serve
 
-def make(ask):
+def make(ask, number):
     made = []
     async def change(content):
         if content == b"bad":
             raise ValueError("no such change")
         made.append(content.decode())
+        return content.upper()
     async def app(scope, receive, send):
         if scope["type"] == "lifespan":
             for _ in range(2):
@@ -40,7 +41,8 @@ def make(ask):
             await asyncio.sleep(1.0)
         if path.startswith("/change/"):
             try:
-                await ask(path.removeprefix("/change/").encode())
+                name = path.removeprefix("/change/").encode()
+                assert await ask(name) == name.upper()
             except RuntimeError as error:
                 status, made_text = 400, str(error)
         body = f"{os.getpid()} {','.join(made)}".encode() if status == 200 else made_text.encode()

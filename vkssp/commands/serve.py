@@ -6,9 +6,12 @@ import argparse
 import logging
 import os
 from pathlib import Path
+from typing import Any
 
+from vkssp.checks import whole_number
 from vkssp.commands.common import Result, add_solver, solver_parameters
 from vkssp.commands.parser import CommandParser
+from vkssp.cores import num_cores
 from vkssp.errors import QueryError
 from vkssp.extras import optional
 from vkssp.options import Help
@@ -17,6 +20,7 @@ SUMMARY = "answer requests of OSRM's HTTP API"
 EXAMPLE = "vkssp serve car=andorra.graph bike=andorra-bike.graph --port 5000"
 #: Environment variable with the token of those who may change speeds.
 _TOKEN = "VKSSP_SERVER_TOKEN"
+_MOST_PROCESSES = 1024
 #: Options of limits: the attribute of `vkssp.server.limits.Limits`, its default, and what it limits.
 _LIMITS = (
     ("coordinates", 500, "coordinates of a route"),
@@ -43,6 +47,15 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1, this machine)")
     parser.add_argument("--port", type=int, default=5000, metavar="N", help="port to listen at (default: 5000)")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help=Help(
+            "processes that answer, which share the memory of the graphs",
+            " (default: as many as cores with --device cpu; 1 on a GPU, and where processes cannot be forked)",
+        ),
+    )
     parser.add_argument("--data-version", default="", metavar="TEXT", help="version of the data, which answers name")
     parser.add_argument(
         "--raster",
@@ -74,8 +87,6 @@ def _named(graphs: list[str]) -> dict[str, str]:
 
 def run(args: argparse.Namespace) -> Result:
     """Answer requests until a signal ends the program."""
-    from vkssp.checks import whole_number
-
     port = whole_number(args.port, "port", 0, 65535)
     files = _named(args.graphs)
     uvicorn = optional("uvicorn", "'vkssp serve' needs", "server")
@@ -86,6 +97,9 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.server.app import ACCESS, application
     from vkssp.server.dataset import Dataset
     from vkssp.server.limits import Limits
+    from vkssp.server.metrics import Metrics, shared_figures
+    from vkssp.server.processes import Change, Serving, listen, serve
+    from vkssp.server.warming import warm_up
 
     logging.getLogger(ACCESS).setLevel(logging.INFO if args.access_log else logging.WARNING)
     parameters = solver_parameters(args)
@@ -93,7 +107,48 @@ def run(args: argparse.Namespace) -> Result:
         name: Router(read_graph(file), args.algorithm, args.device, **parameters) for name, file in files.items()
     }
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}
+    processes = _processes(args.processes, all(dataset.is_on_cpu for dataset in datasets.values()))
     limits = Limits(**{name: getattr(args, f"max_{name}") for name, _, _ in _LIMITS}, seconds=args.seconds)
-    app = application(datasets, limits, origin=args.origin, token=os.environ.get(_TOKEN, ""), raster=args.raster)
-    uvicorn.run(app, host=args.host, port=port, log_level="warning", access_log=False)
+    for dataset in datasets.values():
+        warm_up(dataset)
+    figures = shared_figures(processes)
+    threads = max(1, num_cores() // processes)
+    origin, token = args.origin, os.environ.get(_TOKEN, "")
+
+    def make(ask_all: Change | None, number: int) -> tuple[Any, Change]:
+        app = application(
+            datasets,
+            limits,
+            threads=threads,
+            in_loop=True,
+            origin=origin,
+            token=token,
+            raster=args.raster,
+            metrics=Metrics(figures, number),
+            ask_all=ask_all,
+        )
+        return app, app.change
+
+    if processes == 1:
+        uvicorn.run(make(None, 0)[0], host=args.host, port=port, log_level="warning", access_log=False)
+        return {"graphs": files}, []
+    try:
+        listening = listen(args.host, port)
+    except OSError as error:
+        raise QueryError(f"cannot listen at {args.host}:{port}: {error}; give another --host or --port") from error
+    serve(listening, make, Serving(processes), lambda: None)
     return {"graphs": files}, []
+
+
+def _processes(given: int | None, is_on_cpu: bool) -> int:
+    """Return the number of processes, given that which was asked for, and whether all searches run on the CPU."""
+    several = is_on_cpu and hasattr(os, "fork")
+    if given is None:
+        return num_cores() if several else 1
+    count = whole_number(given, "processes", 1, _MOST_PROCESSES)
+    if count > 1 and not several:
+        raise QueryError(
+            f"there cannot be {count} processes, since a GPU belongs to one, and others need a system that forks; "
+            "give --processes 1, or --device cpu"
+        )
+    return count

@@ -213,7 +213,7 @@ class Router(Resource):
             If the graph has no such class, or if no street would be left.
         """
         wanted = frozenset([classes] if isinstance(classes, str) else classes)
-        with self._making_backward, self.solver.holding():
+        with self.solver.holding(), self._making_backward:  # in the order of `_facing`
             index = self.index
             excluded = _of_classes(index, wanted)
             router = self._excluding.pop(wanted, None)

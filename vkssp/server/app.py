@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
@@ -29,7 +30,7 @@ from vkssp.server.metrics import Metrics
 from vkssp.server.openapi import description
 from vkssp.server.own import parsed_isochrone, parsed_speeds, parsed_valhalla
 from vkssp.server.parsing import parsed_body, parsed_query, parsed_target
-from vkssp.server.requests import Request, TileRequest
+from vkssp.server.requests import REQUESTS, Request, TileRequest
 from vkssp.server.workers import Workers
 
 _log = logger(__name__)
@@ -40,20 +41,31 @@ _JSON = "application/json; charset=UTF-8"
 _METHODS = "GET, HEAD, POST, OPTIONS"
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 #: Headers of an answer of 503, and of one of 405.
-_LATER, _ALLOWED = {"Retry-After": "1"}, {"Allow": _METHODS}
+_LATER, _ALLOWED, _NO_HEADERS = {"Retry-After": "1"}, {"Allow": _METHODS}, dict[str, str]()
+#: How the paths of OSRM's services begin.
+_OSRM = tuple(f"/{name}/v" for name in (*REQUESTS, "tile"))
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Change = Callable[[bytes], Awaitable[bytes]]
 
 
 class _Server:
     """What the services share: datasets, threads, limits, figures; and the services themselves."""
 
-    def __init__(self, datasets: Datasets, limits: Limits, threads: int, origin: str, token: str) -> None:
+    def __init__(
+        self,
+        datasets: Datasets,
+        limits: Limits,
+        workers: Workers,
+        origin: str,
+        token: str,
+        metrics: Metrics,
+        ask_all: Change | None,
+    ) -> None:
         self.datasets, self._limits, self._token = datasets, limits, token
-        self.workers = Workers(threads, limits.waiting, limits.seconds)
-        self.metrics = Metrics(lambda: self.workers.busy)
+        self.workers, self.metrics, self._ask_all = workers, metrics, ask_all or self.change
         self.is_ready = True
         self._changing = asyncio.Lock()
         self._shared = {"Content-Disposition": 'inline; filename="response.json"'}
@@ -63,6 +75,8 @@ class _Server:
                 "Access-Control-Allow-Methods": _METHODS,
                 "Access-Control-Allow-Headers": "X-Requested-With, Content-Type, Authorization",
             }
+        named = {**self._shared, "Content-Type": _JSON}
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
 
     def answering(self, body_of: Callable[[HttpRequest], Awaitable[bytes]]) -> Callable[[HttpRequest], Any]:
         """Return an endpoint that answers with a body, or with the error that is raised instead."""
@@ -70,47 +84,66 @@ class _Server:
         async def respond(http: HttpRequest) -> Response:
             if http.method == "OPTIONS":
                 return Response(status_code=204, headers=self._shared)
-            began, code, status, extra = time.perf_counter(), "Ok", 200, dict[str, str]()
-            try:
-                body = await body_of(http)
-            except RequestError as error:
-                code, status = error.code, error.status
-                body = orjson.dumps({"code": code, "message": error.message})
-                extra = {503: _LATER, 405: _ALLOWED}.get(status, extra)
-            except Exception:
-                _log.exception("a request failed: %s", http.url.path)
-                code, status = "InternalError", 500
-                body = orjson.dumps({"code": code, "message": "Internal error"})
-            seconds = time.perf_counter() - began
-            # Of a path that is no service, no text of the client's becomes a name.
-            service = http.scope.get("vkssp.service", "none")
-            self.metrics.add(service, code, seconds)
-            client = "-" if http.client is None else http.client.host
-            path = bytes(http.scope["raw_path"]).decode("ascii", "backslashreplace")
-            _access.info("%s %s %s %d %s %.1f ms", client, http.method, path, status, code, 1e3 * seconds)
+            status, extra, body = await self._settled(http.scope, body_of(http))
             return Response(body, status, {**self._shared, **extra}, _JSON)
 
         return respond
 
-    async def services(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer requests to OSRM's services: the ASGI application of all paths that no other has."""
-        response = await self.answering(self._osrm)(HttpRequest(scope, receive))
-        await response(scope, receive, send)
+    async def _settled(self, scope: Scope, working: Awaitable[bytes]) -> tuple[int, dict[str, str], bytes]:
+        """Return status, further headers and body of an answer, or of the error that is raised instead."""
+        began, code, status, extra = time.perf_counter(), "Ok", 200, _NO_HEADERS
+        self.metrics.begin()
+        try:
+            body = await working
+        except RequestError as error:
+            code, status = error.code, error.status
+            body = orjson.dumps({"code": code, "message": error.message})
+            extra = {503: _LATER, 405: _ALLOWED}.get(status, extra)
+        except asyncio.CancelledError:
+            self.metrics.add("none", "Cancelled", time.perf_counter() - began)
+            raise
+        except Exception:
+            _log.exception("a request failed: %s", scope["path"])
+            code, status = "InternalError", 500
+            body = orjson.dumps({"code": code, "message": "Internal error"})
+        seconds = time.perf_counter() - began
+        # Of a path that is no service, no text of the client's becomes a name.
+        self.metrics.add(scope.get("vkssp.service", "none"), code, seconds)
+        if _access.isEnabledFor(logging.INFO):
+            client = (scope.get("client") or "-")[0]
+            path = bytes(scope["raw_path"]).decode("ascii", "backslashreplace")
+            _access.info("%s %s %s %d %s %.1f ms", client, scope["method"], path, status, code, 1e3 * seconds)
+        return status, extra, body
 
-    async def _osrm(self, http: HttpRequest) -> bytes:
-        raw, query = bytes(http.scope["raw_path"]), bytes(http.scope["query_string"])
+    async def services(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer requests to OSRM's services: the ASGI application of all paths that no other has.
+
+        It does without objects for requests and responses, which take longer than the search of a route.
+        """
+        if scope["method"] == "OPTIONS":
+            await Response(status_code=204, headers=self._shared)(scope, receive, send)
+            return
+        status, extra, body = await self._settled(scope, self._osrm(scope, receive))
+        headers = [(b"content-length", b"%d" % len(body)), *self._headers]
+        if extra:
+            headers += [(name.lower().encode(), value.encode()) for name, value in extra.items()]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def _osrm(self, scope: Scope, receive: Receive) -> bytes:
+        method, raw, query = scope["method"], scope["raw_path"], scope["query_string"]
         url = raw + b"?" + query if query else raw
         if len(url) > self._limits.url_bytes:
             raise RequestError("TooBig", f"The URL has more than {self._limits.url_bytes} bytes.", 414)
         request: Request | TileRequest
-        if http.method in ("GET", "HEAD"):
+        if method in ("GET", "HEAD"):
             target = parsed_target(url)
-            http.scope["vkssp.service"] = target.service
+            scope["vkssp.service"] = target.service
             request = parsed_query(target)
-        elif http.method == "POST":
+        elif method == "POST":
             target = parsed_target(url, has_body=True)
-            http.scope["vkssp.service"] = target.service
-            request = parsed_body(target.service, await self._json(http))
+            scope["vkssp.service"] = target.service
+            request = parsed_body(target.service, await self._json(HttpRequest(scope, receive)))
         else:
             told = "Method not allowed. Use GET, HEAD, POST, or OPTIONS."
             raise RequestError("InvalidMethod", told, 405)
@@ -119,7 +152,13 @@ class _Server:
     async def _answer(self, profile: str, request: Request | TileRequest | IsochroneRequest) -> bytes:
         request.check(self._limits)
         dataset = self.datasets.find(profile)
-        return await self.workers.run(lambda: orjson.dumps(answer(dataset, request), option=_OPTIONS))
+
+        def work() -> bytes:
+            return orjson.dumps(answer(dataset, request), option=_OPTIONS)
+
+        if self.workers.in_loop and dataset.is_quick and request.is_short():
+            return work()
+        return await self.workers.run(work)
 
     async def _json(self, http: HttpRequest) -> object:
         if http.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -155,12 +194,23 @@ class _Server:
         if not self._token or not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
             raise RequestError("Unauthorized", "Changes need the header 'Authorization: Bearer TOKEN'.", 401)
         profile, speeds = parsed_speeds(await self._json(http))
+        self.datasets.find(profile)
+        change = {"profile": profile, "speeds": {str(way): speed for way, speed in speeds.items()}}
+        told = await self._ask_all(orjson.dumps(change))
+        answer = orjson.loads(told)
+        if "error" in answer:
+            raise RequestError("InvalidValue", answer["error"])
+        return told
+
+    async def change(self, content: bytes) -> bytes:
+        """Change the speeds that the body of a request has; return its answer, or an error as ``{"error": TEXT}``."""
+        profile, speeds = parsed_speeds(orjson.loads(content))
         router = self.datasets.find(profile).router
         async with self._changing:
             try:
                 change = await self.workers.run(lambda: router.set_speeds(speeds))
             except QueryError as error:
-                raise RequestError("InvalidValue", str(error)) from error
+                return orjson.dumps({"error": str(error)})
         return orjson.dumps({"code": "Ok", **asdict(change)})
 
     async def openapi(self, http: HttpRequest) -> bytes:
@@ -182,15 +232,54 @@ class _Server:
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
+class Application:
+    """The server as an ASGI application; see `application`."""
+
+    def __init__(self, server: _Server, raster: str) -> None:
+        self._server, self.change = server, server.change
+
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            yield
+            server.is_ready = False
+            server.workers.close()
+
+        def route(path: str, body_of: Callable[[HttpRequest], Awaitable[bytes]], *methods: str) -> Route:
+            return Route(path, server.answering(body_of), methods=[*methods, "OPTIONS"])
+
+        routes = [
+            route("/health", server.health, "GET"),
+            route("/ready", server.ready, "GET"),
+            Route("/metrics", server.figures),
+            route("/openapi.json", server.openapi, "GET"),
+            route("/isochrone/v1/{profile}/{place}", server.isochrone, "GET"),
+            route("/isochrone", server.valhalla, "POST"),
+            route("/speeds", server.speeds, "POST"),
+            *LiveMap(server.datasets, server.workers.run, raster).routes,
+            Mount("/", server.services),
+        ]
+        self._others = Starlette(routes=routes, lifespan=lifespan)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or take part in the server's start and end."""
+        if scope["type"] == "http" and scope["path"].startswith(_OSRM):
+            await self._server.services(scope, receive, send)
+        else:
+            await self._others(scope, receive, send)
+
+
 def application(
     datasets: Datasets | Mapping[str, Dataset],
     limits: Limits | None = None,
     *,
     threads: int = 0,
+    in_loop: bool = False,
     origin: str = "*",
     token: str = "",
     raster: str = "",
-) -> Starlette:
+    metrics: Metrics | None = None,
+    ask_all: Change | None = None,
+) -> Application:
     """Return the server as an ASGI application.
 
     Parameters
@@ -201,34 +290,21 @@ def application(
         Limits of requests; OSRM's by default.
     threads : int
         Number of threads that answer requests; 0 for the number of cores.
+    in_loop : bool
+        Whether requests that take a millisecond or so are answered in the event loop, not by a thread, which takes less
+        time in all. Meant for several processes.
     origin : str
         Origin of web pages that may use the server, ``"*"`` for all, empty for none.
     token : str
         Secret of those who may change weights; empty if nobody may.
     raster : str
         URL of raster tiles behind the streets of the live map, with ``{z}``, ``{x}`` and ``{y}``; empty for none.
+    metrics : Metrics, optional
+        Where requests are counted.
+    ask_all : callable, optional
+        Asks all processes for a change, which each makes by `Application.change`, and returns what one of them tells.
     """
     found = datasets if isinstance(datasets, Datasets) else Datasets(datasets)
-    server = _Server(found, limits or Limits(), threads or num_cores(), origin, token)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        server.is_ready = False
-        server.workers.close()
-
-    def route(path: str, body_of: Callable[[HttpRequest], Awaitable[bytes]], *methods: str) -> Route:
-        return Route(path, server.answering(body_of), methods=[*methods, "OPTIONS"])
-
-    routes = [
-        route("/health", server.health, "GET"),
-        route("/ready", server.ready, "GET"),
-        Route("/metrics", server.figures),
-        route("/openapi.json", server.openapi, "GET"),
-        route("/isochrone/v1/{profile}/{place}", server.isochrone, "GET"),
-        route("/isochrone", server.valhalla, "POST"),
-        route("/speeds", server.speeds, "POST"),
-        *LiveMap(found, server.workers.run, raster).routes,
-        Mount("/", server.services),
-    ]
-    return Starlette(routes=routes, lifespan=lifespan)
+    limits = limits or Limits()
+    workers = Workers(threads or num_cores(), limits.waiting, limits.seconds, in_loop=in_loop)
+    return Application(_Server(found, limits, workers, origin, token, metrics or Metrics(), ask_all), raster)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from vkssp.cpu.device import CpuDevice
 from vkssp.routing.router import Router
 from vkssp.server.errors import RequestError
+from vkssp.solver.solver import Solver
 
 #: Parts that answers may have to do without, as OSRM names them.
 FEATURES = ("ROUTE_STEPS", "ROUTE_GEOMETRY")
@@ -31,6 +33,17 @@ class Dataset:
 
     def __init__(self, router: Router, without: frozenset[str] = frozenset(), data_version: str = "") -> None:
         self.router, self.without, self.data_version = router, without, data_version
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether searches run on the CPU only."""
+        solver = self.router.solver
+        return isinstance(solver, Solver) and isinstance(solver.device, CpuDevice)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a route takes a millisecond or so: by a hierarchy, on the CPU."""
+        return self.is_on_cpu and self.router.solver.graph.hierarchy is not None
 
     def need(self, *features: str) -> None:
         """Raise `RequestError` if answers have to do without one of some parts."""

@@ -26,8 +26,11 @@ from vkssp.log import logger
 _log = logger(__name__)
 _HEADER = struct.Struct("!cQI")  # kind, number, length of what follows
 #: Kinds of messages: a connection, a change, and the end to a worker; from a worker that it is ready, that a connection
-#: has ended, that it asks for a change, and that it has made one; to a worker that its change is complete.
-_CONNECTION, _CHANGE, _END, _READY, _ENDED, _ASK, _MADE, _COMPLETE = (bytes([c]) for c in b"CXQREAMD")
+#: has ended, that it asks for a change, and that it has made one, or could not; to a worker that its change is
+#: complete, or has failed.
+_CONNECTION, _CHANGE, _END, _READY, _ENDED, _ASK, _MADE, _UNMADE, _COMPLETE, _FAILED = (
+    bytes([c]) for c in b"CXQREAMUDF"
+)
 #: Seconds before a worker that dies at once is replaced, and those in which workers have to end beyond their own limit.
 _PAUSE_S, _KILL_S = 1.0, 5.0
 _BUSY = (
@@ -36,9 +39,11 @@ _BUSY = (
 )
 _BUSY = _BUSY.replace(b"content-length: 56", b"content-length: %d" % len(_BUSY.partition(b"\r\n\r\n")[2]))
 
-#: Makes the application of a worker, given a function that asks all workers for a change; returns it, and a function
-#: that makes changes.
-MakeApp = Callable[[Callable[[bytes], Awaitable[None]]], tuple[Any, Callable[[bytes], Awaitable[None]]]]
+#: Asks all workers for a change, or makes one; returns what there is to tell of it.
+Change = Callable[[bytes], Awaitable[bytes]]
+#: Makes the application of a worker, given a function that asks all workers for a change, and the number of the worker,
+#: from 0, which its successor has as well if it dies; returns the application, and a function that makes changes.
+MakeApp = Callable[[Change, int], tuple[Any, Change]]
 
 
 @dataclass(frozen=True)
@@ -92,28 +97,33 @@ def _message(kind: bytes, number: int = 0, content: bytes = b"") -> bytes:
 class _Worker:
     """Event loop of a worker: connections and changes come from the first process, through one channel."""
 
-    def __init__(self, channel: socket.socket, make: MakeApp, serving: Serving) -> None:
-        self._channel, self._serving, self._make_app = channel, serving, make
-        self._asked: dict[int, asyncio.Future[None]] = {}
+    def __init__(self, channel: socket.socket, make: MakeApp, serving: Serving, number: int) -> None:
+        self._channel, self._serving, self._make_app, self._number = channel, serving, make, number
+        self._asked: dict[int, asyncio.Future[bytes]] = {}
         self._next, self._changes = 0, asyncio.Queue[tuple[int, bytes]]()
         self._sending = asyncio.Lock()
 
-    async def ask(self, change: bytes) -> None:
-        """Ask all workers for a change, and return when they have made it."""
+    async def ask(self, change: bytes) -> bytes:
+        """Ask all workers for a change, and return what one of them tells of it when all have made it."""
         self._next += 1
-        done = self._asked[self._next] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._asked[self._next] = done
         await self._send(_message(_ASK, self._next, change))
-        await done
+        return await done
 
     async def _send(self, message: bytes) -> None:
         async with self._sending:  # or parts of two messages might mix
             await asyncio.get_running_loop().sock_sendall(self._channel, message)
 
+    async def _tell_end(self) -> None:
+        with suppress(OSError):  # the first process was killed
+            await self._send(_message(_ENDED))
+
     async def run(self) -> None:
         """Answer requests until the first process says that it is enough, or has ended."""
         import uvicorn
 
-        app, make_change = self._make_app(self.ask)
+        app, make_change = self._make_app(self.ask, self._number)
         config = uvicorn.Config(
             app,
             lifespan="on",
@@ -129,7 +139,7 @@ class _Worker:
         if server.should_exit:
             raise SystemExit(1)
         loop = asyncio.get_running_loop()
-        protocol: Any = _counted(config.http_protocol_class, lambda: loop.create_task(self._send(_message(_ENDED))))
+        protocol: Any = _counted(config.http_protocol_class, lambda: loop.create_task(self._tell_end()))
         factory = functools.partial(
             protocol, config=config, server_state=server.server_state, app_state=server.lifespan.state
         )
@@ -170,27 +180,29 @@ class _Worker:
                             await loop.connect_accepted_socket(factory, door)
                     elif kind == _CHANGE:
                         await self._changes.put((number, content))
-                    elif kind == _COMPLETE:
+                    elif kind in (_COMPLETE, _FAILED):
                         done = self._asked.pop(number)
-                        if content:
-                            done.set_exception(RuntimeError(content.decode()))
+                        if done.done():  # whoever asked has gone away
+                            continue
+                        if kind == _COMPLETE:
+                            done.set_result(content)
                         else:
-                            done.set_result(None)
+                            done.set_exception(RuntimeError(content.decode()))
                     elif kind == _END:
                         server.should_exit = True
                         return
         finally:
             loop.remove_reader(self._channel)
 
-    async def _change(self, make_change: Callable[[bytes], Awaitable[None]]) -> None:
+    async def _change(self, make_change: Change) -> None:
         while True:
             number, content = await self._changes.get()
-            error = b""
             try:
-                await make_change(content)
+                told = await make_change(content)
+                message = _message(_MADE, number, told)
             except Exception as problem:
-                error = f"{type(problem).__name__}: {problem}".encode()
-            await self._send(_message(_MADE, number, error))
+                message = _message(_UNMADE, number, f"{type(problem).__name__}: {problem}".encode())
+            await self._send(message)
 
 
 def _counted(kind: type[Any], ended: Callable[[], object]) -> type[Any]:
@@ -212,6 +224,7 @@ class _Child:
     """Worker as the first process knows it: what it has, and the changes that it has not made yet."""
 
     pid: int
+    number: int
     channel: socket.socket
     messages: _Messages = field(default_factory=_Messages)
     is_ready: bool = False
@@ -227,7 +240,8 @@ class _Change:
     number: int
     content: bytes
     missing: set[int]
-    error: bytes = b""
+    told: bytes = b""
+    failed: bool = False
 
 
 class _Supervisor:
@@ -240,7 +254,7 @@ class _Supervisor:
         self._made: list[bytes] = []
         self._under_way: dict[int, _Change] = {}
         self._number, self._ending, self._told = 0, False, False
-        self._replacing: list[float] = []
+        self._replacing: list[tuple[float, int]] = []  # when, and with which number
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
@@ -251,10 +265,9 @@ class _Supervisor:
         previous = signal.set_wakeup_fd(wake.fileno())
         self._listening.setblocking(False)
         self._selector.register(woken, selectors.EVENT_READ, lambda: woken.recv(64))
-        self._selector.register(self._listening, selectors.EVENT_READ, self._accept)
         try:
-            for _ in range(self._serving.workers):
-                self._begin()
+            for number in range(self._serving.workers):
+                self._begin(number)
             self._serve()
         finally:
             signal.set_wakeup_fd(previous)
@@ -272,23 +285,23 @@ class _Supervisor:
         while not self._ending:
             timeout = None
             if self._replacing:
-                timeout = max(0.0, min(self._replacing) - time.monotonic())
+                timeout = max(0.0, min(self._replacing)[0] - time.monotonic())
             for key, _ in self._selector.select(timeout):
                 key.data()
             now = time.monotonic()
-            for due in [one for one in self._replacing if one <= now]:
+            for due in [one for one in self._replacing if one[0] <= now]:
                 self._replacing.remove(due)
-                self._begin()
+                self._begin(due[1])
 
-    def _begin(self) -> None:
+    def _begin(self, worker: int) -> None:
         """Start a worker."""
         mine, its = socket.socketpair()
         pid = os.fork()
         if pid == 0:
             mine.close()
-            self._become_worker(its)
+            self._become_worker(its, worker)
         its.close()
-        child = self._children[pid] = _Child(pid, mine)
+        child = self._children[pid] = _Child(pid, worker, mine)
         for number, content in enumerate(self._made):
             mine.sendall(_message(_CHANGE, (1 << 63) + number, content))  # nobody waits for these
         for number, change in self._under_way.items():
@@ -296,7 +309,7 @@ class _Supervisor:
             mine.sendall(_message(_CHANGE, number, change.content))
         self._selector.register(mine, selectors.EVENT_READ, lambda: self._hear(child))
 
-    def _become_worker(self, channel: socket.socket) -> NoReturn:
+    def _become_worker(self, channel: socket.socket, number: int) -> NoReturn:
         status = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -307,7 +320,7 @@ class _Supervisor:
             self._selector.close()
             self._listening.close()
             channel.setblocking(False)
-            run_loop(_Worker(channel, self._make, self._serving).run())
+            run_loop(_Worker(channel, self._make, self._serving, number).run())
             status = 0
         except BaseException as error:
             _log.error("a worker failed: %r", error)
@@ -348,7 +361,8 @@ class _Supervisor:
             if kind == _READY:
                 child.is_ready = True
                 if not self._told and all(one.is_ready for one in self._children.values()):
-                    self._told = True
+                    self._told = True  # until now clients wait
+                    self._selector.register(self._listening, selectors.EVENT_READ, self._accept)
                     self._ready()
             elif kind == _ENDED:
                 child.connections -= 1
@@ -358,9 +372,10 @@ class _Supervisor:
                 self._under_way[self._number] = change
                 for one in list(self._children.values()):
                     self._tell(one, _message(_CHANGE, self._number, content))
-            elif kind == _MADE and number in self._under_way:
+            elif kind in (_MADE, _UNMADE) and number in self._under_way:
                 change = self._under_way[number]
-                change.error = change.error or content
+                if not change.failed:
+                    change.told, change.failed = content, kind == _UNMADE
                 change.missing.discard(child.pid)
                 self._complete()
 
@@ -371,9 +386,9 @@ class _Supervisor:
             if change.missing:
                 return
             del self._under_way[number]
-            if not change.error:
+            if not change.failed:
                 self._made.append(change.content)
-            self._tell(change.asker, _message(_COMPLETE, change.number, change.error))
+            self._tell(change.asker, _message(_FAILED if change.failed else _COMPLETE, change.number, change.told))
 
     def _tell(self, child: _Child, message: bytes) -> None:
         with suppress(OSError):  # a worker that has just died
@@ -393,7 +408,7 @@ class _Supervisor:
                 "worker %d ended with status %d; another one starts", child.pid, os.waitstatus_to_exitcode(status)
             )
             early = time.monotonic() - child.began < _PAUSE_S
-            self._replacing.append(time.monotonic() + (_PAUSE_S if early else 0.0))
+            self._replacing.append((time.monotonic() + (_PAUSE_S if early else 0.0), child.number))
 
     def _stop(self) -> None:
         """End all workers: let them finish what they have begun, then kill them."""

@@ -15,6 +15,8 @@ ROUTE_ANNOTATIONS = ("duration", "nodes", "distance", "weight", "datasources", "
 TABLE_ANNOTATIONS = ("duration", "distance")
 #: Most degrees of a bearing, and the largest range around it.
 _MOST_BEARING, _MOST_RANGE = 360, 180
+#: Most places of a route, and cells of a table, that are short work.
+_FEW_PLACES, _FEW_CELLS = 10, 10_000
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,10 @@ class Request:
             if abs(lat) > 90.0 or abs(lon) > 180.0:
                 raise RequestError("InvalidValue", "Invalid coordinate value.")
         self._check_values()
+
+    def is_short(self) -> bool:
+        """Return whether an answer takes some milliseconds at most, with a hierarchy."""
+        return False
 
     def _check_own(self, limits: Limits) -> None:
         """Check what only this service has."""
@@ -145,6 +151,10 @@ class NearestRequest(Request):
 
     number: int = 1
 
+    def is_short(self) -> bool:
+        """Return true."""
+        return True
+
     def _check_own(self, limits: Limits) -> None:
         if self.number < 1:
             raise RequestError("InvalidOptions", "number is 0; give 1 or more.")
@@ -175,6 +185,10 @@ class RouteRequest(Shown, Request):
     alternatives: int = 0
     continue_straight: bool | None = None
     waypoints: tuple[int, ...] | None = None
+
+    def is_short(self) -> bool:
+        """Return whether the request is for one route through few places."""
+        return self.alternatives == 0 and not self.exclude and len(self.coordinates) <= _FEW_PLACES
 
     def _check_own(self, limits: Limits) -> None:
         count = len(self.coordinates)
@@ -217,6 +231,11 @@ class TableRequest(Request):
     fallback_speed: float | None = None
     fallback_coordinate: str = "input"
     scale_factor: float = 1.0
+
+    def is_short(self) -> bool:
+        """Return whether the table has few cells."""
+        sides = [len(self.coordinates if one is None else one) for one in (self.sources, self.destinations)]
+        return not self.exclude and sides[0] * sides[1] < _FEW_CELLS
 
     def _check_own(self, limits: Limits) -> None:
         count = len(self.coordinates)
@@ -315,6 +334,10 @@ class TileRequest:
     x: int
     y: int
     zoom: int
+
+    def is_short(self) -> bool:
+        """Return false."""
+        return False
 
     def check(self, limits: Limits) -> None:
         """Raise `RequestError` unless there is such a tile."""

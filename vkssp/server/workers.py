@@ -23,9 +23,19 @@ class Workers:
         Most requests that wait for a thread.
     seconds : float
         Seconds after which a request is given up.
+    in_loop : bool
+        Whether requests that are sure to be short are answered by the event loop instead.
+
+    Attributes
+    ----------
+    in_loop
+        As given.
+    busy : int
+        Number of requests in threads, or waiting for one.
     """
 
-    def __init__(self, threads: int, waiting: int, seconds: float) -> None:
+    def __init__(self, threads: int, waiting: int, seconds: float, *, in_loop: bool = False) -> None:
+        self.in_loop = in_loop
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="vkssp-server")
         self._most, self._seconds, self.busy = threads + waiting, seconds, 0
 

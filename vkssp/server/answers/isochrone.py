@@ -39,6 +39,10 @@ class IsochroneRequest:
     width_m: float = DEFAULT_WIDTH_M
     reverse: bool = False
 
+    def is_short(self) -> bool:
+        """Return false."""
+        return False
+
     def check(self, limits: Limits) -> None:
         """Raise `RequestError` unless the request is valid, and within limits."""
         if len(self.coordinates) != 1:
