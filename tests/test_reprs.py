@@ -8,7 +8,7 @@ import pytest
 
 import vkssp
 from tests.support.streetmaps import UNIT, street_map
-from vkssp import CpuDevice, Decay, Features, Graph, Order, RenumberedGraph, Router, Solver, SolverPool
+from vkssp import CpuDevice, Decay, Features, Graph, Order, RenumberedGraph, Router, Solver, SolverPool, Stop
 
 #: Public classes without objects to show: errors, and devices, which `tests/gpu` shows.
 OTHERS = {name for name in vkssp.__all__ if name.endswith("Error")} | {"Device", "DeviceInfo"}
@@ -26,6 +26,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
         cells = router.grid(200)
         flows = solver.flows([0, 1], [5, 6], [[1, 2], [3, 4]], turns=True)
         pool = SolverPool(graph, devices="cpu")
+        matching = router.match([(y * UNIT, y * UNIT) for y in range(1, 5)])
         shown = [
             *(graph, graph.streets, solver, pool, router, CpuDevice(), RenumberedGraph(graph)),
             *(Order.from_nodes(range(graph.num_nodes)), Decay.exponential(1.5)),
@@ -34,6 +35,12 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             router.nearest_opportunities(cells, [a, b], 2),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),
             *(flows, flows.turns, solver.trees(0)),
+            *(
+                matching,
+                next(one for one in matching.tracepoints if one),
+                router.trip([a, b]),
+                Stop(*a, bearing=(90, 20)),
+            ),
         ]
         texts = {type(one).__name__: repr(one) for one in shown}
         pool.close()
