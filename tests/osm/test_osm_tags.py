@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.support.osm_maps import tags
+from tests.support.osm_maps import graph_of, streets_of, tags
 from vkssp.errors import QueryError
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import CAR, PROFILES, profile_named
@@ -334,3 +336,20 @@ def test_profiles_by_name() -> None:
         QueryError, match="profile 'tank' is unknown; choose one of: car, bike, foot, or give the path of a"
     ):
         profile_named("tank")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("highway=footway footway=sidewalk is_sidepath:of:name=High street:name=Low", "High"),
+        ("highway=cycleway cycleway=sidepath foot=yes street:name=Low ref=7", "7"),
+        ("highway=path is_sidepath=yes street:name=Low", "Low"),
+        ("highway=footway footway=sidewalk name=Own street:name=Low", "Own"),
+        ("highway=footway street:name=Low", ""),
+        ("highway=residential is_sidepath=yes street:name=Low", ""),
+    ],
+)
+def test_sidewalks_are_named_after_the_road_beside(tmp_path: Path, text: str, expected: str) -> None:
+    graph = graph_of(tmp_path, {1: (0.0, 0.0), 2: (0.0, 0.001)}, [(1, [1, 2], tags(text))], "foot")
+    streets = streets_of(graph)
+    assert {streets.names[name] for name in streets.name} == {expected}

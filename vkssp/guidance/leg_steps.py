@@ -451,7 +451,7 @@ class LegTurns:
             is_named
             and (_is_name_change(following) or following.kind == SUPPRESSED)
             and self._same_name(before, following)
-            and length <= _NAME_M
+            and (length <= _NAME_M or current.kind == following.kind == NEW_NAME)
         ):
             self._join(at)
             current.kind, current.modifier = SUPPRESSED, STRAIGHT

@@ -199,7 +199,7 @@ def graph_of(
             arrays["left_hand"] = travel[way, 4].astype(np.bool_)
     texts = roads.names
     if roads.guide is not None:
-        told, texts = guide_arrays(roads.guides, roads.guide[way], arcs.direction, texts)
+        told, texts = guide_arrays(roads.guides, roads.guide[way], arcs.direction, roads.name[way], texts)
         arrays |= told
     kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
     streets = Streets(

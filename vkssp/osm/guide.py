@@ -50,6 +50,7 @@ _PER_DIRECTION = ("turn:lanes", "vehicle:lanes", "destination", "destination:ref
 GUIDE_KEYS = frozenset(
     {
         *("highway", "junction", "junction:ref", "name:pronunciation", "lanes"),
+        *("is_sidepath", "is_sidepath:of:name", "street:name", "footway", "cycleway"),
         *(
             f"{key}{suffix}"
             for key in (*_PER_DIRECTION, *_RESERVED_LANES, "lanes")
@@ -75,6 +76,8 @@ class Guide(NamedTuple):
         Numbers of the exit that the way is, separated by semicolons.
     destinations, lanes : tuple of str
         Places that signs name, and the directions of lanes as in the tag ``turn:lanes``, along the way and against it.
+    beside : str
+        Name of the road that the way, a sidewalk or a cycleway, runs beside.
     """
 
     road_class: int = _OTHER_RANK | MINOR
@@ -83,6 +86,7 @@ class Guide(NamedTuple):
     exits: str = ""
     destinations: tuple[str, str] = ("", "")
     lanes: tuple[str, str] = ("", "")
+    beside: str = ""
 
 
 def guide_of(tags: Tags, open_directions: tuple[bool, bool]) -> Guide:
@@ -106,7 +110,14 @@ def guide_of(tags: Tags, open_directions: tuple[bool, bool]) -> Guide:
         exits=_listed(tags.get("junction:ref", ""), ";", "; "),
         destinations=_destinations(tags, open_directions),
         lanes=_lanes(tags, open_directions),
+        beside=_road_beside(tags),
     )
+
+
+def _road_beside(tags: Tags) -> str:
+    name = tags.get("is_sidepath:of:name") or tags.get("street:name", "")
+    marked = tags.get("footway") == "sidewalk" or tags.get("cycleway") == "sidepath" or tags.get("is_sidepath") == "yes"
+    return name if marked and tags.get("highway") in ("footway", "cycleway", "path") else ""
 
 
 def _num_lanes(tags: Tags) -> int:
@@ -180,7 +191,11 @@ def _open_lanes(turns: str, vehicles: str, left: int, right: int) -> str:
 
 
 def guide_arrays(
-    guides: Sequence[Guide], which: npt.NDArray[Any], direction: npt.NDArray[np.int64], names: tuple[str, ...]
+    guides: Sequence[Guide],
+    which: npt.NDArray[Any],
+    direction: npt.NDArray[np.int64],
+    name: npt.NDArray[np.uint32],
+    names: tuple[str, ...],
 ) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
     """Return arrays of `vkssp.graph.streets.Streets` about guidance, and the names with those that they need.
 
@@ -190,6 +205,8 @@ def guide_arrays(
         What the tags of ways tell.
     which, direction : numpy.ndarray
         Index into `guides` of each arc, and whether it runs along its way (0) or against it (1).
+    name : numpy.ndarray
+        Index into `names` of each arc's own name, 0 if it has none.
     names : tuple of str
         Texts of streets.
     """
@@ -202,7 +219,9 @@ def guide_arrays(
     lanes = numbered([guide.lanes for guide in guides])
     destinations = numbered([guide.destinations for guide in guides])
     spoken = numbered([(guide.pronunciation, guide.exits) for guide in guides])
+    beside = numbered([(guide.beside,) for guide in guides])
     return {
+        "name": np.where(name == 0, beside[which, 0], name),
         "road_class": np.array([guide.road_class for guide in guides], np.uint8)[which],
         "num_lanes": np.array([guide.num_lanes for guide in guides], np.uint8)[which],
         "pronunciation": spoken[which, 0],

@@ -247,7 +247,7 @@ def holds(net: Any, whole: Any, part: Any) -> Any:
 def is_compass_word(net: Any, begin: Any, end: Any) -> Any:
     """Return whether bytes of a text, without spaces around them, name a point of the compass, or are none.
 
-    Beginnings that such words do not share also count: "Nor" of North and South.
+    Capital and small letters are alike, and beginnings that such words do not share count: "Nor" of North and South.
     """
     while begin < end and net.text[begin] == 32:
         begin += 1
@@ -256,22 +256,24 @@ def is_compass_word(net: Any, begin: Any, end: Any) -> Any:
     size = end - begin
     if size == 0:
         return True
-    first, last = net.text[begin], net.text[end - 1]
+    first, last = net.text[begin] & 223, net.text[end - 1] & 223  # as capitals
     if size == 1:
         return first == 78 or first == 69 or first == 83 or first == 87  # N E S W
     if size == 2:
         north_south = first == 78 or first == 83
-        of_west_east = (first == 87 and last == 101) or (first == 69 and last == 97)  # We, Ea
+        of_west_east = (first == 87 and last == 69) or (first == 69 and last == 65)  # We, Ea
         return (north_south and (last == 69 or last == 87)) or of_west_east
     if size == 3:
-        return (first == 78 or first == 83) and net.text[begin + 1] == 111 and (last == 114 or last == 117)
+        return (first == 78 or first == 83) and net.text[begin + 1] & 223 == 79 and (last == 82 or last == 85)
     if size == 4:
-        if net.text[begin + 2] != 115 or last != 116:
+        if net.text[begin + 2] & 223 != 83 or last != 84:
             return False
-        return (first == 87 and net.text[begin + 1] == 101) or (first == 69 and net.text[begin + 1] == 97)
+        return (first == 87 and net.text[begin + 1] & 223 == 69) or (first == 69 and net.text[begin + 1] & 223 == 65)
     if size == 5:
-        ends = net.text[begin + 3] == 116 and last == 104 and net.text[begin + 1] == 111
-        return ends and ((first == 78 and net.text[begin + 2] == 114) or (first == 83 and net.text[begin + 2] == 117))
+        ends = net.text[begin + 3] & 223 == 84 and last == 72 and net.text[begin + 1] & 223 == 79
+        return ends and (
+            (first == 78 and net.text[begin + 2] & 223 == 82) or (first == 83 and net.text[begin + 2] & 223 == 85)
+        )
     return False
 
 
