@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vkssp.checks import whole_number
 from vkssp.commands.common import Result, add_solver, solver_parameters
 from vkssp.commands.parser import CommandParser
 from vkssp.cores import num_cores
@@ -87,6 +86,8 @@ def _named(graphs: list[str]) -> dict[str, str]:
 
 def run(args: argparse.Namespace) -> Result:
     """Answer requests until a signal ends the program."""
+    from vkssp.checks import whole_number
+
     port = whole_number(args.port, "port", 0, 65535)
     files = _named(args.graphs)
     uvicorn = optional("uvicorn", "'vkssp serve' needs", "server")
@@ -142,6 +143,8 @@ def run(args: argparse.Namespace) -> Result:
 
 def _processes(given: int | None, is_on_cpu: bool) -> int:
     """Return the number of processes, given that which was asked for, and whether all searches run on the CPU."""
+    from vkssp.checks import whole_number
+
     several = is_on_cpu and hasattr(os, "fork")
     if given is None:
         return num_cores() if several else 1
