@@ -171,11 +171,12 @@ def _intersections(leg: LegTurns, at: int, points: npt.NDArray[np.float64], firs
         classes = leg.network.class_names_of(int(path.sides[0]))
         found = [Intersection(lat, lon, (_bearings(leg, at, points)[1],), (True,), None, 0, (), classes)]
     for row in range(max(turn.row, 0), leg.turns[at + 1].row):
-        i, _, _, begin, count, _, _ = path.rows[row].tolist()
+        i, _, _, begin, count, taken, _ = path.rows[row].tolist()
         sides = path.roads[begin : begin + count, 0]
         bearings = net.metric[sides, BEARING]
         order = np.lexsort((np.arange(count), bearings))
-        out = int(np.flatnonzero(sides[order] == path.sides[i + 1])[0])
+        # Of two carriageways that are one street here, the route may take the one that stands for both.
+        out = int(np.flatnonzero(order == taken)[0])
         came = np.flatnonzero(sides[order] == path.sides[i] ^ 1)
         lat, lon = leg.network.start_of(int(sides[0]))
         found.append(

@@ -206,10 +206,10 @@ def trace(
         The beginning of each, shape (k, 2), float64.
     """
     side = BLOCK + 1
-    field, f = np.empty((side, side)), np.empty((side, side))
+    field = np.empty((side, side))
     scale = np.ones(side)
     keys, points = np.empty((4096, 3), np.int64), np.empty((4096, 2))
-    count = 0
+    count, square = 0, width * width
     num_x = columns * BLOCK + 1
     starts, ends = np.empty(2, np.int64), np.empty(2, np.int64)
     at, place = np.empty((4, 2)), np.empty(4, np.int64)
@@ -230,11 +230,7 @@ def trace(
                 _near(field, pieces[members[k]], x, y, cell, scale, most)
                 fresh = True
                 k += 1
-            if fresh:
-                for j in range(side):
-                    for i in range(side):
-                        f[j, i] = math.sqrt(field[j, i]) - width
-            elif k == first[b]:
+            if not fresh and k == first[b]:
                 continue  # no piece of this level or of one before
             if count + 2 * BLOCK * BLOCK > len(keys):
                 more = np.empty((2 * len(keys) + 2 * BLOCK * BLOCK, 3), np.int64)
@@ -244,11 +240,15 @@ def trace(
                 longer[:count] = points[:count]
                 points = longer
             for j in range(BLOCK):
+                west_in, north_west_in = field[j, 0] <= square, field[j + 1, 0] <= square
                 for i in range(BLOCK):
-                    v0, v1, v2, v3 = f[j, i], f[j, i + 1], f[j + 1, i + 1], f[j + 1, i]
-                    case = (v0 <= 0.0) + 2 * (v1 <= 0.0) + 4 * (v2 <= 0.0) + 8 * (v3 <= 0.0)
+                    east_in, north_east_in = field[j, i + 1] <= square, field[j + 1, i + 1] <= square
+                    case = west_in + 2 * east_in + 4 * north_east_in + 8 * north_west_in
+                    west_in, north_west_in = east_in, north_east_in
                     if case == 0 or case == 15:
                         continue
+                    v0, v1 = math.sqrt(field[j, i]) - width, math.sqrt(field[j, i + 1]) - width
+                    v2, v3 = math.sqrt(field[j + 1, i + 1]) - width, math.sqrt(field[j + 1, i]) - width
                     # Edges: 0 south, 1 east, 2 north, 3 west.
                     number = 1
                     if case == 1:
