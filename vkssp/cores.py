@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import _thread
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 _Result = TypeVar("_Result")
+# Number of cores that this process may use at most.
+_most = sys.maxsize
 # An interrupt may lose the message that a job has ended, so that a thread looks up by itself after so many seconds.
 _LOOK_UP_S = 0.5
 
@@ -21,8 +24,14 @@ _LOOK_UP_S = 0.5
 def num_cores() -> int:
     """Return the number of cores that this process may use."""
     with suppress(AttributeError, OSError):  # not Linux
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+        return min(_most, max(1, len(os.sched_getaffinity(0))))
+    return min(_most, os.cpu_count() or 1)
+
+
+def limit_cores(count: int) -> None:
+    """Let this process use no more than some cores from now on, because other processes use the others."""
+    global _most
+    _most = count
 
 
 class _Job(Generic[_Result]):

@@ -364,6 +364,8 @@ class Route(_Deferred, Shaped):
     @property
     def places(self) -> tuple[Place, ...]:
         """Places that the route joins, with via points; for a route between nodes its first and last point."""
+        if self.origin is not None and self.destination is not None:
+            return (self.origin, *self.vias, self.destination)
         first, last = (Place(lat, lon, lat, lon, 0.0) for lat, lon in points_of(self)[[0, -1]].tolist())
         return (self.origin or first, *self.vias, self.destination or last)
 

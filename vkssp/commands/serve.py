@@ -10,7 +10,7 @@ from typing import Any
 
 from vkssp.commands.common import Result, add_solver, solver_parameters
 from vkssp.commands.parser import CommandParser
-from vkssp.cores import num_cores
+from vkssp.cores import limit_cores, num_cores
 from vkssp.errors import QueryError
 from vkssp.extras import optional
 from vkssp.options import Help
@@ -117,6 +117,7 @@ def run(args: argparse.Namespace) -> Result:
     origin, token = args.origin, os.environ.get(_TOKEN, "")
 
     def make(ask_all: Change | None, number: int) -> tuple[Any, Change]:
+        limit_cores(threads)
         app = application(
             datasets,
             limits,

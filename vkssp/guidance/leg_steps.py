@@ -8,11 +8,13 @@ was none, and so on.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.graph.csr import ranges, within
 from vkssp.graph.manoeuvres import Manoeuvre
 from vkssp.guidance.kernels.net import (
     BEARING,
@@ -61,6 +63,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Metres below which the first and the last part of a leg are left out.
 _TRIM_M = 1.0
+#: Degrees to whose multiples bearings at intersections are rounded, as in OSRM.
+_BEARING_STEP = 15
 #: Metres of a street between two turns that may be one.
 _COLLAPSE_M = 30.0
 #: Metres of a jog between two streets that cross a third one.
@@ -148,6 +152,37 @@ class Turn:
     fixed: bool = False
 
 
+class Crossing(NamedTuple):
+    """Streets at an intersection, in the order of their bearings from north.
+
+    Attributes
+    ----------
+    lat, lon : float
+        The place, in degrees.
+    bearings : tuple of int
+        Directions in which they lead away, in degrees clockwise from north.
+    entry : tuple of bool
+        Whether they may be entered.
+    came, out : int or None
+        Numbers of the streets by which the leg arrives and leaves; None if it does not arrive by any.
+    """
+
+    lat: float
+    lon: float
+    bearings: tuple[int, ...]
+    entry: tuple[bool, ...]
+    came: int | None
+    out: int | None
+
+
+def _first_where(found: npt.NDArray[np.bool_], row: Ints, own: Ints, count: int) -> list[int | None]:
+    """Return the first number within each row at which something is found, None if there is none."""
+    hits = np.flatnonzero(found)[::-1]
+    numbers = np.full(count, -1, np.int64)
+    numbers[row[hits]] = own[hits]
+    return [None if number < 0 else number for number in numbers.tolist()]
+
+
 def find_path(network: GuidanceNetwork, arcs: Ints, metres: Floats) -> Path:
     """Return the intersections along some arcs, of which `metres` are travelled on each."""
     net = network.net
@@ -209,17 +244,20 @@ class LegTurns:
     def __init__(self, network: GuidanceNetwork, path: Path) -> None:
         self.network, self.path, self.net = network, path, network.net
         sides, rows = path.sides, path.rows
-        # By row, the departure first; lists, since single entries of arrays take several times as long.
-        begin = np.concatenate([[0], rows[:, 0] + 1, [len(sides)]])
-        bearing = self.net.metric[:, BEARING]
-        self._begin: list[int] = begin.tolist()
-        self._metres: list[float] = path.metres[begin].tolist()
-        self._modes: list[int] = self.net.side[sides[np.minimum(begin, len(sides) - 1)], MODE].tolist()
-        self._arrives: list[float] = ((bearing[sides[rows[:, 0]] ^ 1] + 180.0) % 360.0).tolist()
-        self._leaves: list[float] = bearing[sides[begin[:-1]]].tolist()
+        # Items of lists, which are quicker than those of arrays: there are several questions for each intersection.
+        self._rows: list[list[int]] = rows.tolist()
+        self._metres: list[float] = path.metres.tolist()
+        self._bearing: list[float] = self.net.metric[sides, BEARING].tolist()
+        self._behind: list[float] = self.net.metric[sides ^ 1, BEARING].tolist()
+        self._modes: list[int] = self.net.side[sides, MODE].tolist()
         opened = np.concatenate([[0], np.cumsum(path.entries)])
-        self._opened: list[int] = (opened[rows[:, 3] + rows[:, 4]] - opened[rows[:, 3]]).tolist()
-        self._has_lanes = bool(self.net.side[sides, LANES].any())
+        self._open: list[int] = (opened[rows[:, 3] + rows[:, 4]] - opened[rows[:, 3]]).tolist()
+        lanes = self.net.side[sides, LANES]
+        self._lanes: list[int] = lanes.tolist()
+        # The last side up to each one that has lanes, -1 if there is none.
+        self._lanes_up_to: list[int] = np.maximum.accumulate(np.where(lanes > 0, np.arange(len(lanes)), -1)).tolist()
+        self._has_lanes = bool(lanes.any())
+        self._names: dict[int, tuple[int, int]] = {}
         self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
         for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
             own = self._own_manoeuvre(i) if network.manoeuvres else None
@@ -237,14 +275,19 @@ class LegTurns:
 
     def begin(self, turn: Turn) -> int:
         """Return the index of the side with which the part after a manoeuvre begins."""
-        return self._begin[turn.row + 1]
+        if turn.row < 0:
+            return 0
+        if turn.row == len(self._rows):
+            return len(self._modes)
+        return self._rows[turn.row][0] + 1
 
     def length(self, at: int) -> float:
         """Return the metres from a manoeuvre to the next one."""
-        return self._metres[self.turns[at + 1].row + 1] - self._metres[self.turns[at].row + 1]
+        first, last = self.begin(self.turns[at]), self.begin(self.turns[at + 1])
+        return self._metres[last] - self._metres[first]
 
     def _num_open(self, turn: Turn) -> int:
-        return self._opened[turn.row]
+        return self._open[turn.row]
 
     def _alone(self, at: int) -> bool:
         """Return whether there is no intersection between a manoeuvre and the next one."""
@@ -252,19 +295,26 @@ class LegTurns:
 
     def arrives(self, turn: Turn) -> float:
         """Return the bearing at which the leg arrives at a manoeuvre."""
-        return self._arrives[turn.row]
+        return (self._behind[self._rows[turn.row][0]] + 180.0) % 360.0
 
     def leaves(self, turn: Turn) -> float:
         """Return the bearing at which the leg leaves a manoeuvre."""
-        return self._leaves[turn.row + 1]
+        return self._bearing[self.begin(turn)]
 
     def _mode(self, turn: Turn) -> int:
-        return self._modes[turn.row + 1]
+        return self._modes[min(self.begin(turn), len(self._modes) - 1)]
 
     def _same_name(self, one: Turn, two: Turn) -> bool:
-        net, a, b = self.net, one.label, two.label
-        named = net.side[a, NAME] != 0 or net.side[a, REF] != 0
-        return bool(named and net.side[a, NAME] == net.side[b, NAME] and net.side[a, REF] == net.side[b, REF])
+        own = self._name(one.label)
+        return own != (0, 0) and own == self._name(two.label)
+
+    def _name(self, side: int) -> tuple[int, int]:
+        """Return name and number of a side."""
+        found = self._names.get(side)
+        if found is None:
+            row = self.net.side[side]
+            found = self._names[side] = int(row[NAME]), int(row[REF])
+        return found
 
     def _own_manoeuvre(self, i: int) -> Manoeuvre | None:
         """Return the manoeuvre that the map gives where a side ends, if the leg passes its ways there."""
@@ -559,17 +609,48 @@ class LegTurns:
             else:
                 at += 1
 
+    @cached_property
+    def crossings(self) -> list[Crossing]:
+        """The streets at each intersection along the leg."""
+        rows, sides, net = self.path.rows, self.path.sides, self.net
+        begin, count = rows[:, 3], rows[:, 4]
+        at = ranges(begin, count)
+        row = np.repeat(np.arange(len(rows)), count)
+        bearing = net.metric[self.path.roads[at, 0], BEARING]
+        order = np.lexsort((at, bearing, row))
+        at = at[order]
+        side = self.path.roads[at, 0]
+        bearings: list[int] = (np.rint(bearing[order] / _BEARING_STEP).astype(np.int64) * _BEARING_STEP % 360).tolist()
+        entries: list[bool] = self.path.entries[at].tolist()
+        first = np.cumsum(count) - count
+        own = within(count)
+        wanted = sides[rows[:, 0]] ^ 1, sides[rows[:, 0] + 1]
+        came, out, taken = (
+            _first_where(found, row, own, len(rows))
+            for found in (side == wanted[0][row], side == wanted[1][row], at == (begin + rows[:, 5])[row])
+        )
+        # At a place where carriageways are one street, the leg may leave by the side of another one.
+        out = [other if one is None else one for one, other in zip(out, taken, strict=True)]
+        road = self.path.roads[begin, 0]
+        ends = np.where(road & 1, net.line_first[(road >> 1) + 1] - 1, net.line_first[road >> 1])
+        points = net.points[ends].tolist()
+        lasts = (first + count).tolist()
+        return [
+            Crossing(lat, lon, tuple(bearings[low:high]), tuple(entries[low:high]), in_, out_)
+            for (lat, lon), low, high, in_, out_ in zip(points, first.tolist(), lasts, came, out, strict=True)
+        ]
+
     def lanes_at(self, row: int) -> list[tuple[tuple[str, ...], bool]]:
         """Return the lanes before an intersection: their directions, and whether they lead on along the leg."""
-        if not self._has_lanes or row < 0 or row >= len(self.path.rows):
+        if not self._has_lanes or row < 0 or row >= len(self._rows) or self._rows[row][4] < 3:
             return []
         text = self._lanes_before(row)
-        if not text or self.path.rows[row, 4] < 3:
+        if not text:
             return []
         turns, taken = self._open_turns(row)
         valid = valid_lanes(text, turns, taken)
         following = row + 1
-        if following < len(self.path.rows) and matched(text, turns)[1] and self._lanes_before(following) == text:
+        if following < len(self._rows) and matched(text, turns)[1] and self._lanes_before(following) == text:
             # Some lanes are those of the next intersection.
             later = valid_lanes(text, *self._open_turns(following))
             both = tuple(one and two for one, two in zip(valid, later, strict=True))
@@ -590,17 +671,14 @@ class LegTurns:
 
     def _lanes_before(self, row: int, depth: int = 2) -> str:
         """Return the tag of the lanes before an intersection, or of those before the one before it that go on."""
-        path = self.path
-        i = int(path.rows[row, 0])
-        first = int(path.rows[row - 1, 0]) + 1 if row else 0
-        for at in range(i, first - 1, -1):
-            text: str = self.network.texts[self.net.side[path.sides[at], LANES]]
-            if text:
-                return text
-        if row == 0 or depth == 0:
+        first = self._rows[row - 1][0] + 1 if row else 0
+        at = self._lanes_up_to[self._rows[row][0]]
+        if at >= first:
+            return self.network.texts[self._lanes[at]]
+        if row == 0 or depth == 0 or at < 0:
             return ""
         text = self._lanes_before(row - 1, depth - 1)
-        return text if text and path.rows[row, 4] > 2 and matched(text, self._open_turns(row - 1)[0])[1] else ""
+        return text if text and self._rows[row][4] > 2 and matched(text, self._open_turns(row - 1)[0])[1] else ""
 
 
 def _turn_angle(arrives: float, leaves: float) -> float:

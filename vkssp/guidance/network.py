@@ -155,12 +155,6 @@ class GuidanceNetwork:
                 if one.node in node_of:
                     self.manoeuvres.setdefault(node_of[one.node], []).append(one)
 
-    def start_of(self, side: int) -> tuple[float, float]:
-        """Return latitude and longitude of the point at which a side begins."""
-        first = self.net.line_first
-        lat, lon = self.net.points[first[(side >> 1) + 1] - 1 if side & 1 else first[side >> 1]].tolist()
-        return lat, lon
-
     def way_of(self, side: int) -> int:
         """Return the OSM way of a side."""
         assert self.way is not None

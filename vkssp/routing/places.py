@@ -129,6 +129,8 @@ def nearest_places(index: StreetIndex, place: LatLon, number: int = 1, snapping:
     """Return the points on streets that are nearest to a place, one for each street; see `Router.nearest`."""
     count = whole_number(number, "number", 1, _MOST_STREETS, f"give how many streets are wanted, 1 to {_MOST_STREETS}")
     place = with_snapping(checked_place(index, place, "place"), snapping)
+    if count == 1:
+        return nearest_place_of_each(index, [place])
     asked = count
     while True:
         if isinstance(place, CheckedStop):
@@ -143,6 +145,18 @@ def nearest_places(index: StreetIndex, place: LatLon, number: int = 1, snapping:
         if len(one_of_each) >= count or len(snaps) < asked:
             return [place_of(index, place, snap) for snap in list(one_of_each.values())[:count]]
         asked *= 2
+
+
+def nearest_place_of_each(index: StreetIndex, places: Sequence[LatLon]) -> list[Place]:
+    """Return the point on a street that is nearest to each of some checked places."""
+    snaps = nearest_of_each(index, places, leaving=False, reached=False)
+    return [place_of(index, place, _known(place, snap)) for place, snap in zip(places, snaps, strict=True)]
+
+
+def _known(place: LatLon, snap: Snap | None) -> Snap:
+    if snap is None:
+        raise no_road(place, "place")
+    return snap
 
 
 def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:

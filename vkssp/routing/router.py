@@ -34,7 +34,15 @@ from vkssp.routing.legs import find_leg_paths, merged
 from vkssp.routing.matching import Matching, checked_trace, match_trace
 from vkssp.routing.nearest_nodes import nearest_nodes
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
-from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
+from vkssp.routing.places import (
+    LatLon,
+    candidates,
+    checked_place,
+    listed_places,
+    nearest_place_of_each,
+    nearest_places,
+    text,
+)
 from vkssp.routing.route_assembly import joined, leg_of, through
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
@@ -565,6 +573,27 @@ class Router(Resource):
             If no street is near, or none meets the conditions of a `Stop`.
         """
         return nearest_places(self.index, place, number, snapping)
+
+    def nearest_of_each(self, places: PlacesLike, *, snapping: str = "default") -> list[Place]:
+        """Return the point on a street that is nearest to each of some places, as `nearest` does, in less time.
+
+        Parameters
+        ----------
+        places : sequence of (float, float)
+            Latitude and longitude in degrees.
+        snapping : str
+            See `route`.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, or there are no places.
+        NoStreetError
+            If no street is near a place, or none meets the conditions of a `Stop`.
+        """
+        index = self.index
+        checked = [with_snapping(place, snapping) for place in listed_places(index, places, "place")]
+        return nearest_place_of_each(index, checked)
 
     def nearest_nodes(self, places: PlacesLike, *, arriving: bool = False) -> npt.NDArray[Any]:
         """Return a node for each place, such as the centre of a zone, as a source or target of `Solver.flows`.

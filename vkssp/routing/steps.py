@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.guidance.kernels.net import BEARING, DESTINATIONS, ENTER, EXIT, EXITS, NAME, REF, SPOKEN
+from vkssp.guidance.kernels.net import DESTINATIONS, ENTER, EXIT, EXITS, NAME, REF, SPOKEN
 from vkssp.guidance.leg_steps import ARRIVE, DEPART, KIND_NAMES, MODIFIERS, LegTurns, find_path
 from vkssp.jit import kernels
-from vkssp.route import Intersection, Lane, Place, Step
+from vkssp.route import Intersection, Lane, Place, Step, made
 from vkssp.routing.formatting import CARRIERS, arrival, compass, instruction, street_label
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.step_tables import StepTables
@@ -20,8 +20,6 @@ from vkssp.routing.step_tables import StepTables
 _ON_STREET_M = 5.0
 #: A place ahead of the end of its leg, up to this angle in degrees, is on neither side of it.
 _AHEAD = 20.0
-#: Degrees to whose multiples bearings at intersections are rounded, as in OSRM.
-_BEARING_STEP = 15
 _RINGS = ("roundabout", "rotary", "roundabout turn")
 _EXITS = ("exit roundabout", "exit rotary", "exit roundabout")
 
@@ -161,7 +159,7 @@ def _rounded(degrees: float) -> int:
 
 def _intersections(leg: LegTurns, at: int, points: npt.NDArray[np.float64], first: int) -> tuple[Intersection, ...]:
     """Return the intersections of a step."""
-    turn, path, net = leg.turns[at], leg.path, leg.net
+    turn, path = leg.turns[at], leg.path
     lat, lon = points[first].tolist()
     found = []
     if turn.kind == ARRIVE:
@@ -171,24 +169,13 @@ def _intersections(leg: LegTurns, at: int, points: npt.NDArray[np.float64], firs
         classes = leg.network.class_names_of(int(path.sides[0]))
         found = [Intersection(lat, lon, (_bearings(leg, at, points)[1],), (True,), None, 0, (), classes)]
     for row in range(max(turn.row, 0), leg.turns[at + 1].row):
-        i, _, _, begin, count, taken, _ = path.rows[row].tolist()
-        sides = path.roads[begin : begin + count, 0]
-        bearings = net.metric[sides, BEARING]
-        order = np.lexsort((np.arange(count), bearings))
-        # Of two carriageways that are one street here, the route may take the one that stands for both.
-        out = int(np.flatnonzero(order == taken)[0])
-        came = np.flatnonzero(sides[order] == path.sides[i] ^ 1)
-        lat, lon = leg.network.start_of(int(sides[0]))
+        crossing = leg.crossings[row]
         found.append(
-            Intersection(
-                lat=lat,
-                lon=lon,
-                bearings=tuple(round(float(one) / _BEARING_STEP) * _BEARING_STEP % 360 for one in bearings[order]),
-                entry=tuple(path.entries[begin : begin + count][order].tolist()),
-                came=int(came[0]) if len(came) else None,
-                out=out,
+            made(
+                Intersection,
+                **crossing._asdict(),
                 lanes=tuple(Lane(*one) for one in leg.lanes_at(row)),
-                classes=leg.network.class_names_of(int(path.sides[i + 1])),
+                classes=leg.network.class_names_of(int(path.sides[path.rows[row, 0] + 1])),
             )
         )
     return tuple(found)

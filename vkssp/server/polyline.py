@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.jit import kernels
+
 #: First printable character of a group; the bit that marks a group that others follow; the bits of a group.
 _FIRST, _MORE, _BITS = 63, 32, 5
 #: Most groups of one number; the sum of two differences of microdegrees needs no more.
@@ -26,15 +28,10 @@ def encoded(points: npt.NDArray[np.float64], precision: int = 5) -> str:
     precision : int
         Decimal places that are kept.
     """
-    whole = np.floor(points * 10.0**precision + 0.5).astype(np.int64)
-    steps = np.diff(whole, axis=0, prepend=np.zeros((1, 2), np.int64)).reshape(-1)
-    rest = np.where(steps < 0, ~(steps << 1), steps << 1)
-    groups = rest[:, None] >> np.arange(0, _BITS * _MOST_GROUPS, _BITS)
-    more = groups >= _MORE
-    letters = (groups & (_MORE - 1) | more * _MORE) + _FIRST
-    used = np.ones_like(more)
-    used[:, 1:] = more[:, :-1]
-    return letters[used].astype(np.uint8).tobytes().decode("ascii")
+    letters = np.empty(2 * _MOST_GROUPS * len(points), np.uint8)
+    encode = kernels("vkssp.server.kernels.polyline").encode
+    size = encode(np.ascontiguousarray(points), 10.0**precision, _FIRST, _MORE, _BITS, letters)
+    return letters[:size].tobytes().decode("ascii")
 
 
 def decoded(text: str, precision: int = 5) -> npt.NDArray[np.float64]:

@@ -26,7 +26,8 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
     sources, targets = ([given[index] for index in indices] for indices in (rows, columns))
     values = router.table(sources, targets, list(dict.fromkeys(request.annotations)), snapping=request.snapping).read()
     answer: dict[str, Any] = {}
-    waypoints = {index: router.nearest(given[index])[0] for index in {*rows, *columns}}
+    met = sorted({*rows, *columns})
+    waypoints = dict(zip(met, router.nearest_of_each([given[index] for index in met]), strict=True))
     if request.fallback_speed is not None:
         lacking = np.isnan(next(iter(values.values())))
         ends: Any = [[request.coordinates[index] for index in indices] for indices in (rows, columns)]
@@ -42,8 +43,9 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
         scale = request.scale_factor if name == "duration" else 1.0
         answer[f"{name}s"] = np.minimum(np.floor(10.0 * scale * cells.astype(np.float64) + 0.5), _MOST_TENTHS) / 10.0
     if not request.skip_waypoints:
+        shown = {index: waypoint(place, request) for index, place in waypoints.items()}
         for name, indices in (("sources", rows), ("destinations", columns)):
-            answer[name] = [waypoint(waypoints[index], request) for index in indices]
+            answer[name] = [shown[index] for index in indices]
     return answer
 
 
