@@ -402,3 +402,15 @@ def test_ferries_carry_cyclists_and_walkers(tmp_path: Path) -> None:
         assert streets_of(graph).carried.all()
     graph = graph_of(tmp_path, LINE, [(1, [1, 2], {"route": "ferry", "foot": "no"})], "bike")
     assert graph.num_arcs == 2
+
+
+def test_who_may_ride_to_a_place_need_not_take_the_way_beside() -> None:
+    found = way_attributes(tags("highway=primary cycleway=separate bicycle=destination"), PROFILES["bike"])
+    assert (found.forward, found.backward) == (15, 15)
+
+
+def test_railways_that_no_train_uses_are_ways_if_a_tag_opens_them(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text('extends = "bike"\n[train_speeds]\ntrain = 10\n')
+    profile = read_profile(tmp_path / "p.toml")
+    assert way_attributes(tags("railway=siding bicycle=yes"), profile).modes == ("cycling", "cycling")
+    assert way_attributes(tags("railway=siding"), profile).skipped == "no road"

@@ -114,6 +114,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         and not tags.get("route")
         and carried is None
         and listed is None
+        and not (profile.train_speeds and "railway" in tags)
         and _walked_speed(tags, profile) is None
     ):
         return WayAttributes(skipped="no road")
@@ -323,7 +324,9 @@ def _closed(tags: Tags, profile: Profile) -> str:
 
 def _is_separate(tags: Tags, profile: Profile, access: Access | None) -> bool:
     """Return whether the vehicle has to take another way that is mapped beside this one."""
-    meant = access is not None and access.key == profile.access.keys[0] and access.kind in ("open", "restricted")
+    first = profile.access.keys[0]
+    meant = access is not None and access.key == first and access.kind in ("open", "restricted")
+    meant = meant or tags.get(first) == "destination"
     return not meant and _has_any(tags, profile.separate)
 
 
@@ -411,7 +414,7 @@ def _is_one_of(tags: Tags, rules: Values, direction: str) -> bool:
     """Return whether a tag of one direction has one of the values of a class."""
     for key, values in rules.items():
         value = tags.get(f"{key}:{direction}", tags.get(key))
-        if value is not None and (value in values or (ANY_CLASS in values and value != "no")):
+        if value and (value in values or (ANY_CLASS in values and value != "no")):
             return True
     return False
 
