@@ -181,6 +181,16 @@ def _weight_name(value: Any) -> Iterator[tuple[str, Any]]:
     yield "weight.name", value
 
 
+#: What constants that functions give to ways and to pieces of them are in the profiles of vkssp.
+_FIXED: Mapping[tuple[str, str], str] = {
+    ("result", "duration"): "way_seconds",
+    ("result", "weight"): "way_weight",
+    ("result", "forward_rate"): "rate",
+    ("result", "backward_rate"): "rate_back",
+    ("segment", "duration"): "piece_seconds",
+    ("segment", "weight"): "piece_weight",
+}
+
 #: What fields of OSRM's profiles are in those of vkssp; tables replace those of the profile that is extended.
 _FIELDS: Mapping[str, Callable[[Any], Iterator[tuple[str, Any]]]] = {
     "properties.weight_name": _weight_name,
@@ -249,9 +259,23 @@ def _tables_of(text: str, base: Tables) -> Tables:
                 without.append(key)
             if made is not None:
                 _put(found, key, made)
+    way = functions.get("process_way", "")
+    if not re.search(r"\bif\b|\bprocess_way", way):  # nothing depends on tags
+        if "result.name" not in way and way:
+            found["named"] = False
+        _put_fixed(found, way, "result")
+    _put_fixed(found, text, "segment")
     if without:
         found["without"] = without
     return found
+
+
+def _put_fixed(tables: Tables, text: str, owner: str) -> None:
+    """Put in the constants that a function gives to each way, or to each piece of a way."""
+    for (name, *path), value in _assignments(text):
+        key = _FIXED.get((owner, path[-1])) if name == owner else None
+        if key is not None:
+            _put(tables, f"fixed.{key}", value)
 
 
 def _base_of(path: Path, text: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
@@ -107,13 +108,21 @@ def import_extract(
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
     roads = roads.without_nodes()
+    if not vehicle.named:
+        roads = replace(roads, name=np.zeros_like(roads.name), ref=np.zeros_like(roads.ref))
     cut = perf_counter()
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
     try:
+        if vehicle.fixed.way_seconds:
+            roads = replace(roads, duration=np.full(len(roads.way), vehicle.fixed.way_seconds))
         seconds = travel_seconds(roads, segments)
         if vehicle.round_pieces:
             seconds = rounded_by_piece(seconds, segments, SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid)
-        weights = None if vehicle.weight.name == "duration" else travel_weights(roads, segments, seconds, vehicle)
+        rules, fixed = vehicle.weight, vehicle.fixed
+        is_duration = rules.name == "duration" and rules.precision == 1.0 and not fixed.weighs
+        weights = None if is_duration else travel_weights(roads, segments, seconds, vehicle)
+        if fixed.piece_seconds:
+            seconds = _by_piece(seconds, segments, fixed.piece_seconds)
         graph = assemble(
             roads, segments, seconds, vehicle, report, order=order, seconds_per_weight=unit, weights=weights
         )
@@ -157,11 +166,23 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
     speed = roads.speed[way]
     with np.errstate(divide="ignore", invalid="ignore"):
         seconds = length[:, None] * 3.6 / speed
-        way_length = np.bincount(way, weights=length, minlength=len(roads.way))
-        share = np.where(way_length[way] > 0, length / way_length[way], 0.0)
-    whole = roads.duration[way] * share
+    whole = roads.duration[way] * _share_of_way(roads, segments)
     seconds = np.where(np.isnan(whole)[:, None], seconds, whole[:, None]) + segments.wait[:, None]
     return np.where(speed > 0, seconds, np.inf)
+
+
+def _share_of_way(roads: RawRoads, segments: Segments) -> Floats:
+    """Return the share of each segment in the length of its way, shape (num_segments,)."""
+    way, length = segments.way, segments.length
+    way_length = np.bincount(way, weights=length, minlength=len(roads.way))[way]
+    return np.divide(length, way_length, out=np.zeros(len(length)), where=way_length > 0)
+
+
+def _by_piece(values: Floats, segments: Segments, amount: float) -> Floats:
+    """Return an amount for each piece between two nodes of OpenStreetMap, where values of segments are finite."""
+    pieces = np.diff(segments.polyline_first.astype(np.int64)) - 1
+    fixed = np.where(segments.length > 0, amount * pieces, 0.0) + segments.wait
+    return np.where(np.isfinite(values), fixed[:, None], np.inf)
 
 
 def travel_weights(roads: RawRoads, segments: Segments, seconds: Floats, profile: Profile) -> Floats:
@@ -189,6 +210,14 @@ def travel_weights(roads: RawRoads, segments: Segments, seconds: Floats, profile
         assert roads.factor is not None
         wait = segments.wait[:, None]
         found = (seconds - wait) / roads.factor[segments.way] + wait
+    fixed, is_open = profile.fixed, np.isfinite(seconds)
+    if fixed.way_weight:
+        found = np.where(is_open, (fixed.way_weight * _share_of_way(roads, segments))[:, None], np.inf)
+    for side, rate in enumerate((fixed.rate, fixed.rate_back)):
+        if rate:
+            found[:, side] = np.where(is_open[:, side], segments.length / rate, np.inf)
+    if fixed.piece_weight:
+        return _by_piece(seconds, segments, fixed.piece_weight)
     if profile.round_pieces:
         found = rounded_by_piece(found, segments, 10.0**-profile.weight.precision, ellipsoid=profile.ellipsoid)
     return found

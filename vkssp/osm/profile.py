@@ -179,7 +179,7 @@ class WeightRules:
         ``"duration"``; ``"distance"`` for metres, in which turns weigh nothing; or any other name for durations at a
         speed that factors change, such as ``"routability"``. Factors change no durations.
     precision : float
-        Number of decimals of weights, if they are no durations.
+        Number of decimals of weights. With the name "duration", weights are kept apart from durations unless it is 1.
     factors : mapping of str to (mapping of str to float)
         By key and value, a factor of the speed. Of all factors that apply to a direction, the smallest counts.
     two_way, one_way : mapping of str to (mapping of str to float)
@@ -210,6 +210,33 @@ class WeightRules:
     unsafe_one_way: Mapping[str, Factor] = field(default_factory=dict)
     turns_count: bool = True
     dismount: Seconds = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class FixedRules:
+    """Amounts that depend on no tag, for experiments; 0 leaves what tags say.
+
+    Attributes
+    ----------
+    way_seconds, way_weight : float
+        Seconds and weight of each way from end to end, which its pieces share by their lengths.
+    piece_seconds, piece_weight : float
+        Seconds and weight between two successive nodes of OpenStreetMap, whatever lies between them.
+    rate, rate_back : float
+        Metres for one unit of weight along ways, and against them.
+    """
+
+    way_seconds: Seconds = 0.0
+    way_weight: Seconds = 0.0
+    piece_seconds: Seconds = 0.0
+    piece_weight: Seconds = 0.0
+    rate: Metres = 0.0
+    rate_back: Metres = 0.0
+
+    @property
+    def weighs(self) -> bool:
+        """Whether weights are other than durations."""
+        return any((self.way_weight, self.piece_weight, self.rate, self.rate_back))
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,6 +380,10 @@ class Profile:
         Lanes and tracks for cyclists beside a road.
     weight : WeightRules
         What routes minimize.
+    fixed : FixedRules
+        Seconds and weights that depend on no tag.
+    named : bool
+        Whether streets keep their names and numbers.
     ellipsoid : bool
         Whether lengths are those on the ellipsoid WGS84, which differ by up to 0.5% from those on a sphere.
     round_pieces : bool
@@ -392,6 +423,8 @@ class Profile:
     classes: Mapping[str, Values] = field(default_factory=dict)
     cycleways: CyclewayRules = field(default_factory=CyclewayRules)
     weight: WeightRules = field(default_factory=WeightRules)
+    fixed: FixedRules = field(default_factory=FixedRules)
+    named: bool = True
     ellipsoid: bool = False
     round_pieces: bool = False
     left_hand: bool = False

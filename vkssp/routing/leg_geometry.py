@@ -43,6 +43,9 @@ class LegGeometry:
     weights : numpy.ndarray
         Weight of each arc's part, with the turn into the arc, in weights of the graph as it was given, int64; empty if
         they are not wanted.
+    weighed : numpy.ndarray
+        The same in the weights that the search minimized, if the graph knows its durations beside its weights; equal to
+        `weights` otherwise.
     nodes : numpy.ndarray
         The nodes passed, any number of them, uint32.
     """
@@ -66,6 +69,9 @@ class LegGeometry:
         lengths = index.lengths[self.arcs] if index.graph.streets is None else along[:, 3].view(np.float32)
         self.metres: Floats = self.parts * lengths.astype(np.float64, copy=False)
         self.weights = np.zeros(0, np.int64) if graph is None else _weights(graph, self.arcs, self.parts, begun)
+        streets = index.graph.streets
+        apart = graph is not None and graph is not index.graph and streets is not None and streets.seconds is not None
+        self.weighed = _weights(index.graph, self.arcs, self.parts, begun) if apart else self.weights
         # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
         self._cut = begun and first.at > 0.0, last.arc >= 0 and last.at < 1.0
         self._start, self._end, self._along, self._all_points = start, end, along, index.points

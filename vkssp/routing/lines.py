@@ -14,6 +14,7 @@ from vkssp.graph import Graph, checked_graph
 from vkssp.graph.geo import (
     METRES_PER_DEGREE,
     POLAR_LATITUDE,
+    ground_metres,
     haversine,
     longitude_reach,
     part_before_nearest,
@@ -29,6 +30,8 @@ Bools = npt.NDArray[np.bool_]
 _LEAST_DEGREES = 1e-11
 # Number of points whose distances are computed at once, to save memory.
 _AT_ONCE = 1 << 18
+# Number of arcs whose lengths tell how lengths are measured.
+_TELLING = 64
 
 
 class Snap(NamedTuple):
@@ -257,11 +260,26 @@ class StreetLines:
         passed = np.zeros(len(self.points))
         for first in range(0, len(passed) - 1, _AT_ONCE):
             some = self.points[first : first + _AT_ONCE + 1]
-            passed[first + 1 : first + len(some)] = haversine(*some[:-1].T, *some[1:].T)
+            measure = ground_metres if self._on_ellipsoid else haversine
+            passed[first + 1 : first + len(some)] = measure(*some[:-1].T, *some[1:].T)
         passed[self.first[:-1]] = 0.0  # no piece ends at the first point
         np.cumsum(passed, out=passed)
         passed -= np.repeat(passed[self.first[:-1]], np.diff(self.first))
         return own(passed)
+
+    @cached_property
+    def _on_ellipsoid(self) -> bool:
+        """Whether lengths of streets are those on the ellipsoid, not on a sphere; some of them tell."""
+        streets = self.graph.streets
+        if streets is None:
+            return False
+        arcs = np.arange(min(_TELLING, self.graph.num_arcs))
+        off = np.zeros(2)
+        for arc in arcs.tolist():
+            points = self.polyline_points(int(self.polyline_of[arc]))
+            for way, measure in enumerate((haversine, ground_metres)):
+                off[way] += abs(float(measure(*points[:-1].T, *points[1:].T).sum()) - float(streets.length[arc]))
+        return bool(off[1] < off[0])
 
     @cached_property
     def plane(self) -> StreetPlane:

@@ -56,7 +56,7 @@ def steps_of(
         return (_lone(points, destination, seconds_per_weight, number, is_last),)
     leg = LegTurns(network, path)
     texts, net = network.texts, network.net
-    weights = np.concatenate([[0], np.cumsum(geometry.weights)])
+    weights, times = (np.concatenate([[0], np.cumsum(amounts)]) for amounts in (geometry.weighed, geometry.weights))
     begins = [leg.begin(turn) for turn in leg.turns]
     arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
     places = first_points[arcs].tolist()
@@ -64,7 +64,7 @@ def steps_of(
     for at, turn in enumerate(leg.turns):
         is_end = turn.kind == ARRIVE
         low, high = (places[at], places[at]) if is_end else (places[at], places[at + 1])
-        weight = 0 if is_end else int(weights[arcs[at + 1]] - weights[arcs[at]])
+        weight, time = (0 if is_end else int(sums[arcs[at + 1]] - sums[arcs[at]]) for sums in (weights, times))
         side = turn.label
         name, ref = texts[net.side[side, NAME]], texts[net.side[side, REF]]
         before, after = _bearings(leg, at, points)
@@ -98,7 +98,7 @@ def steps_of(
                 way=None if network.way is None else network.way_of(side),
                 exit=turn.exit or None,
                 distance_m=0.0 if is_end else leg.length(at),
-                duration_s=None if seconds_per_weight is None else weight * seconds_per_weight,
+                duration_s=None if seconds_per_weight is None else time * seconds_per_weight,
                 lat=float(points[low, 0]),
                 lon=float(points[low, 1]),
                 first=low,

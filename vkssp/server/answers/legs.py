@@ -11,7 +11,7 @@ from vkssp.graph import Graph
 from vkssp.graph.metric import duration
 from vkssp.route import Intersection, Leg, Route, Step
 from vkssp.server.answers.annotations import annotation
-from vkssp.server.answers.numbers import location, tenth
+from vkssp.server.answers.numbers import location, of_unit, tenth
 from vkssp.server.dataset import Dataset
 from vkssp.server.polyline import encoded
 from vkssp.server.requests import Shown
@@ -41,7 +41,8 @@ def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -
         "legs": legs,
         "weight_name": _weight_name(graph),
         "distance": tenth(route.distance_m or 0.0),
-        **_sums(legs),
+        "duration": tenth(sum(leg["duration"] for leg in legs)),
+        "weight": of_unit(sum(leg["weight"] for leg in legs), graph.scale),
     }
     if request.overview in ("simplified", "full") and route.points is not None:
         points = route.points if request.overview == "full" else simplified(route.points)
@@ -52,10 +53,6 @@ def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -
 def _weight_name(graph: Graph) -> str:
     name = "" if graph.streets is None else graph.streets.weight_name
     return name or ("weight" if duration(graph, 1) is None else "duration")
-
-
-def _sums(legs: list[dict[str, Any]]) -> dict[str, float]:
-    return {name: tenth(sum(leg[name] for leg in legs)) for name in ("duration", "weight")}
 
 
 def geometry(points: npt.NDArray[np.float64], form: str) -> str | dict[str, Any]:
@@ -91,7 +88,7 @@ def _leg_answer(graph: Graph, leg: Leg, request: Shown) -> dict[str, Any]:
         "steps": [_step_answer(graph, step, leg, request) for step in leg.steps],
         "summary": _summary(graph, leg) if request.steps else "",
         "duration": tenth(_seconds(leg)),
-        "weight": tenth(_weight(graph, leg)),
+        "weight": of_unit(_weight(graph, leg), graph.scale),
         "distance": tenth(leg.distance_m),
     }
     if request.overview == "by_legs":
@@ -130,7 +127,7 @@ def _step_answer(graph: Graph, step: Step, leg: Leg, request: Shown) -> dict[str
         "mode": step.mode,
         "driving_side": step.driving_side,
         "duration": tenth(seconds),
-        "weight": tenth(seconds if graph.scale is None else step.weight * graph.scale),
+        "weight": of_unit(seconds if graph.scale is None else step.weight * graph.scale, graph.scale),
         "distance": tenth(step.distance_m),
         "geometry": geometry(np.repeat(points, 2 if len(points) == 1 else 1, axis=0), request.geometries),
         "intersections": [_intersection(one) for one in step.intersections],
