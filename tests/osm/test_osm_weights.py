@@ -134,3 +134,28 @@ def test_pieces_between_nodes_are_rounded(tmp_path: Path) -> None:
     assert graph.streets is not None
     assert graph.streets.length.tolist() == pytest.approx([pieces * metres] * 2, rel=1e-6)
     assert graph.weight.tolist() == [pieces * round(metres * 36 / 65)] * 2
+
+
+def test_fixed_amounts_depend_on_no_tag_and_steps_weigh_as_routes(tmp_path: Path) -> None:
+    fixed = '[fixed]\nway_seconds = 50\npiece_weight = 1.11\n[weight]\nname = "steps"\nprecision = 3\n'
+    graph = imported(tmp_path, 'extends = "car"\nnamed = false\n' + fixed, "none")
+    streets = graph.streets
+    assert streets is not None and streets.seconds is not None
+    assert graph.weight[streets.way == 2].tolist() == [2220, 2220]
+    assert streets.seconds == pytest.approx(50.0)
+    with Router(graph, device="cpu") as router:
+        route = router.route((0.0, 0.0), (0.0, 0.01), steps=True)
+    assert (route.weight, route.duration_s) == (pytest.approx(1.11), pytest.approx(50.0))
+    assert sum(step.weight for step in route.legs[0].steps) == 1110
+
+
+def test_of_ways_between_the_same_nodes_the_lightest_stays_in_each_direction(tmp_path: Path) -> None:
+    ways = [
+        (1, [1, 2], {"highway": "primary", "maxspeed:forward": "60", "maxspeed:backward": "30"}),
+        (2, [2, 1], {"highway": "primary", "maxspeed:forward": "60", "maxspeed:backward": "30"}),
+    ]
+    path = tmp_path / "profile.toml"
+    path.write_text('extends = "car"\nround_pieces = true\n')
+    graph = read_graph(write_osm(tmp_path / "map.osm", FORK, ways), profile=path, turns="none")
+    assert graph.streets is not None and sorted(graph.streets.way.tolist()) == [1, 2]
+    assert graph.weight[0] == graph.weight[1]

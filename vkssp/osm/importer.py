@@ -123,6 +123,8 @@ def import_extract(
         weights = None if is_duration else travel_weights(roads, segments, seconds, vehicle)
         if fixed.piece_seconds:
             seconds = _by_piece(seconds, segments, fixed.piece_seconds)
+        if vehicle.round_pieces:
+            seconds, weights = _without_doubles(segments, seconds, weights)
         graph = assemble(
             roads, segments, seconds, vehicle, report, order=order, seconds_per_weight=unit, weights=weights
         )
@@ -183,6 +185,21 @@ def _by_piece(values: Floats, segments: Segments, amount: float) -> Floats:
     pieces = np.diff(segments.polyline_first.astype(np.int64)) - 1
     fixed = np.where(segments.length > 0, amount * pieces, 0.0) + segments.wait
     return np.where(np.isfinite(values), fixed[:, None], np.inf)
+
+
+def _without_doubles(segments: Segments, seconds: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
+    """Close all but the lightest of several ways between two successive nodes, as OSRM does; of equals the first."""
+    lone = np.flatnonzero((np.diff(segments.polyline_first.astype(np.int64)) == 2) & (segments.length > 0))
+    tail, head = segments.tail[lone], segments.head[lone]
+    seconds = seconds.copy()
+    for along in (True, False):  # in the direction from the smaller node to the larger, and back
+        side = ((tail > head) == along).astype(np.int64)
+        amount = (seconds if weights is None else weights)[lone, side]
+        order = np.lexsort((amount, np.maximum(tail, head), np.minimum(tail, head)))
+        ends = np.column_stack([np.minimum(tail, head), np.maximum(tail, head)])[order]
+        again = np.flatnonzero((np.diff(ends, axis=0) == 0).all(axis=1)) + 1
+        seconds[lone[order[again]], side[order[again]]] = np.inf
+    return seconds, None if weights is None else np.where(np.isfinite(seconds), weights, np.inf)
 
 
 def travel_weights(roads: RawRoads, segments: Segments, seconds: Floats, profile: Profile) -> Floats:
