@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 from pathlib import Path
@@ -112,6 +113,8 @@ def run(args: argparse.Namespace) -> Result:
     limits = Limits(**{name: getattr(args, f"max_{name}") for name, _, _ in _LIMITS}, seconds=args.seconds)
     for dataset in datasets.values():
         warm_up(dataset)
+    gc.collect()
+    gc.freeze()  # what is there now stays, so that no collection looks at it or, in a fork, writes to its memory
     figures = shared_figures(processes)
     threads = max(1, num_cores() // processes)
     origin, token = args.origin, os.environ.get(_TOKEN, "")

@@ -71,6 +71,8 @@ _COLLAPSE_M = 30.0
 _STAGGERED_M = 3.0
 #: Metres of a street whose new name is not worth an instruction.
 _NAME_M = 105.0
+#: Metres of a street beyond which no two manoeuvres are joined, but for slip roads.
+_MOST_COLLAPSE_M = max(3 * _COLLAPSE_M, _NAME_M)
 DEPART, ARRIVE = -1, -2
 #: Names of kinds, but for those of roundabouts, and of modifiers, as OSRM has them.
 KIND_NAMES = {
@@ -239,6 +241,8 @@ class LegTurns:
     ----------
     turns : list of Turn
         Departure, manoeuvres, arrival.
+    taken : list of int
+        Side by which the leg leaves each intersection.
     """
 
     def __init__(self, network: GuidanceNetwork, path: Path) -> None:
@@ -258,6 +262,7 @@ class LegTurns:
         self._lanes_up_to: list[int] = np.maximum.accumulate(np.where(lanes > 0, np.arange(len(lanes)), -1)).tolist()
         self._has_lanes = bool(lanes.any())
         self._names: dict[int, tuple[int, int]] = {}
+        self.taken: list[int] = sides[rows[:, 0] + 1].tolist()
         self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
         for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
             own = self._own_manoeuvre(i) if network.manoeuvres else None
@@ -447,9 +452,7 @@ class LegTurns:
         at = 1
         while at + 1 < len(self.turns) - 1:
             current, following = self.turns[at], self.turns[at + 1]
-            # Most intersections of a leg: nothing is said there, and the next one is far.
-            silent = current.kind == SUPPRESSED and following.kind == SUPPRESSED
-            if silent and self.length(at) > max(3 * _COLLAPSE_M, _STAGGERED_M):
+            if current.kind != SLIPROAD and self.length(at) > _MOST_COLLAPSE_M:
                 at += 1
                 continue
             rings = (ENTER, EXIT, PASS)
@@ -675,7 +678,7 @@ class LegTurns:
         at = self._lanes_up_to[self._rows[row][0]]
         if at >= first:
             return self.network.texts[self._lanes[at]]
-        if row == 0 or depth == 0 or at < 0:
+        if at < (self._rows[row - depth - 1][0] + 1 if row > depth else 0) or row == 0 or depth == 0:
             return ""
         text = self._lanes_before(row - 1, depth - 1)
         return text if text and self._rows[row][4] > 2 and matched(text, self._open_turns(row - 1)[0])[1] else ""

@@ -168,14 +168,20 @@ def _intersections(leg: LegTurns, at: int, points: npt.NDArray[np.float64], firs
     if turn.kind == DEPART:
         classes = leg.network.class_names_of(int(path.sides[0]))
         found = [Intersection(lat, lon, (_bearings(leg, at, points)[1],), (True,), None, 0, (), classes)]
+    crossings, class_names_of = leg.crossings, leg.network.class_names_of
     for row in range(max(turn.row, 0), leg.turns[at + 1].row):
-        crossing = leg.crossings[row]
+        crossing, lanes = crossings[row], leg.lanes_at(row)
         found.append(
             made(
                 Intersection,
-                **crossing._asdict(),
-                lanes=tuple(Lane(*one) for one in leg.lanes_at(row)),
-                classes=leg.network.class_names_of(int(path.sides[path.rows[row, 0] + 1])),
+                lat=crossing.lat,
+                lon=crossing.lon,
+                bearings=crossing.bearings,
+                entry=crossing.entry,
+                came=crossing.came,
+                out=crossing.out,
+                lanes=tuple(Lane(*one) for one in lanes) if lanes else (),
+                classes=class_names_of(leg.taken[row]),
             )
         )
     return tuple(found)
