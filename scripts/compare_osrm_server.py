@@ -1,9 +1,9 @@
 """Compare the rates at which `vkssp serve` and osrm-routed answer the same requests, in turn, on the same machine.
 
 Both serve the same extract: osrm-routed the files that osrm-extract and osrm-contract made of it, `vkssp serve` the
-graph that `vkssp import` with turn costs and `vkssp prepare` made of it. The places of requests are near random nodes of
-the graph. Before any is timed, requests are asked of both servers: those that one of them does not answer with status 200
-are left out, and durations of routes are compared. The load comes from wrk, or if that is not installed from a small
+graph that `vkssp import` with turn costs and `vkssp prepare` made of it. The places of requests are near random nodes
+of the graph. Before any is timed, requests are asked of both servers: those that one of them does not answer with status
+200 are left out, and durations of routes are compared. The load comes from wrk, or if that is not installed from a small
 client in Python, which itself takes more time.
 """
 
