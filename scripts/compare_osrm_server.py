@@ -2,9 +2,9 @@
 
 Both serve the same extract: osrm-routed the files that osrm-extract and osrm-contract made of it, `vkssp serve` the
 graph that `vkssp import` with turn costs and `vkssp prepare` made of it. The places of requests are near random nodes
-of the graph. Before any is timed, requests are asked of both servers: those that one of them does not answer with status
-200 are left out, and durations of routes are compared. The load comes from wrk, or if that is not installed from a small
-client in Python, which itself takes more time.
+of the graph. Before any is timed, requests are asked of both servers: those that one of them does not answer with
+status 200 are left out, and durations of routes are compared. The load comes from wrk, or if that is not installed from
+a small client in Python, which itself takes more time.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def rate(port: int, paths: list[str], connections: int, seconds: float) -> float
                 text=True,
                 check=True,
             ).stdout
-        if "Non-2xx" in told or "Socket errors" in told:
+        if "Non-2xx" in told:  # that a connection ends is no error: osrm-routed ends each after 512 answers
             raise SystemExit(f"requests failed under load:\n{told}")
         return float(told.partition("Requests/sec:")[2].split()[0])
     return asyncio.run(_asked(port, paths, connections, seconds))
@@ -138,6 +138,8 @@ async def _asked(port: int, paths: list[str], connections: int, seconds: float) 
         nonlocal count
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         while time.perf_counter() < end:
+            if reader.at_eof():  # osrm-routed ends connections after 512 answers
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(f"GET {paths[number % len(paths)]} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             if b" 200 " not in head.partition(b"\r\n")[0]:
