@@ -77,6 +77,9 @@ class _Server:
             }
         named = {**self._shared, "Content-Type": _JSON}
         self._headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+        of_json = (b"content-type", b"content-disposition")
+        self._of_tiles = [header for header in self._headers if header[0] not in of_json]
+        self._of_tiles.append((b"content-type", b"application/x-protobuf"))
 
     def answering(self, body_of: Callable[[HttpRequest], Awaitable[bytes]]) -> Callable[[HttpRequest], Any]:
         """Return an endpoint that answers with a body, or with the error that is raised instead."""
@@ -124,7 +127,8 @@ class _Server:
             await Response(status_code=204, headers=self._shared)(scope, receive, send)
             return
         status, extra, body = await self._settled(scope, self._osrm(scope, receive))
-        headers = [(b"content-length", b"%d" % len(body)), *self._headers]
+        is_tile = status == 200 and scope.get("vkssp.service") == TileRequest.SERVICE
+        headers = [(b"content-length", b"%d" % len(body)), *(self._of_tiles if is_tile else self._headers)]
         if extra:
             headers += [(name.lower().encode(), value.encode()) for name, value in extra.items()]
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -154,6 +158,8 @@ class _Server:
         dataset = self.datasets.find(profile)
 
         def work() -> bytes:
+            if isinstance(request, TileRequest):
+                return dataset.tiles.tile(request)
             return orjson.dumps(answer(dataset, request), option=_OPTIONS)
 
         if self.workers.in_loop and dataset.is_quick and request.is_short():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from vkssp.cpu.device import CpuDevice
 from vkssp.routing.router import Router
 from vkssp.server.errors import RequestError
+from vkssp.server.tiles import Tiles
 from vkssp.solver.solver import Solver
 
 #: Parts that answers may have to do without, as OSRM names them.
@@ -44,6 +46,11 @@ class Dataset:
     def is_quick(self) -> bool:
         """Whether a route takes a millisecond or so: by a hierarchy, on the CPU."""
         return self.is_on_cpu and self.router.solver.graph.hierarchy is not None
+
+    @cached_property
+    def tiles(self) -> Tiles:
+        """Vector tiles of the streets."""
+        return Tiles(self.router)
 
     def need(self, *features: str) -> None:
         """Raise `RequestError` if answers have to do without one of some parts."""
