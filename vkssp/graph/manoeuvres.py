@@ -40,6 +40,19 @@ def packed(manoeuvres: tuple[Manoeuvre, ...]) -> npt.NDArray[np.int64]:
     return np.array([number for row in rows for number in row], np.int64)
 
 
+def is_packed(array: npt.NDArray[np.int64]) -> bool:
+    """Return whether an array holds manoeuvres as `packed` writes them."""
+    if array.ndim != 1:
+        return False
+    at, numbers = 0, array.tolist()
+    while at + 4 <= len(numbers):
+        _, kind, modifier, size = numbers[at : at + 4]
+        if not (0 <= kind < len(KINDS) and -1 <= modifier < len(MODIFIERS) and size >= 2):
+            return False
+        at += 4 + size
+    return at == len(numbers)
+
+
 def unpacked(array: npt.NDArray[np.int64]) -> tuple[Manoeuvre, ...]:
     """Return the manoeuvres of an array; see `packed`."""
     numbers, found, at = array.tolist(), [], 0

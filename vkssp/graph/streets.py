@@ -13,6 +13,7 @@ from vkssp.arrays import brief, fixed, own
 from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmasked, whole_number, whole_numbers
 from vkssp.errors import GraphError
 from vkssp.graph.csr import ranges, within
+from vkssp.graph.manoeuvres import is_packed
 
 #: OpenStreetMap stores coordinates as integers in 1e-7 degrees; geometry keeps this unit, without loss.
 COORDINATE_SCALE = 1e-7
@@ -300,6 +301,8 @@ class Streets:
         names = self.class_names
         if not isinstance(names, tuple) or len(names) > 32 or not all(isinstance(name, str) for name in names):
             raise GraphError(f"streets.class_names is {shown(names)}; give a tuple of at most 32 texts")
+        if self.manoeuvres is not None and not is_packed(self.manoeuvres):
+            raise GraphError("streets.manoeuvres is no list of manoeuvres; make it by vkssp.graph.manoeuvres.packed")
         if self.mode is not None and self.mode.max(initial=0) >= len(MODES):
             raise GraphError(
                 f"streets.mode holds {int(self.mode.max())}; give indices into MODES, 0 to {len(MODES) - 1}"
