@@ -1,0 +1,227 @@
+"""Send random, hostile and mutated requests to a server on a small graph, and report what breaks.
+
+Usage: fuzz_server.py REQUESTS [SEED]
+
+Answers with status 500, connections that are lost, and a server that ends or no longer answers are failures. The memory
+of the server is printed before and after. Bytes that are no HTTP are sent, too; they may get no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from vkssp import read_graph
+from vkssp.server.parameters import PARAMETERS
+
+#: Requests that are mutated; places are on the graph's streets, or near them.
+_URLS = (
+    "/route/v1/car/{a};{b}?steps=true&annotations=true&overview=full&geometries=geojson&alternatives=2",
+    "/route/v1/car/{a};{b};{c}?waypoints=0;2&bearings=10,40;;&radiuses=100;;unlimited&approaches=curb;;opposite",
+    "/nearest/v1/car/{a}?number=3&bearings=0,20",
+    "/table/v1/car/{a};{b};{c}?sources=0&destinations=1;2&annotations=duration,distance&fallback_speed=10",
+    "/match/v1/car/{a};{b};{c}?timestamps=1;20;40&radiuses=10;20;30&gaps=ignore&tidy=true&steps=true",
+    "/trip/v1/car/{a};{b};{c}?source=first&destination=last&roundtrip=false",
+    "/tile/v1/car/tile(8192,8191,14).mvt",
+    "/isochrone/v1/car/{a}?contours_minutes=1,2&width=30",
+    "/map/streets/car/14/8192/8191",
+    "/map/search/car?q=a",
+    "/route/v1/car/polyline(_p~iF~ps|U_ulLnnqC)?overview=false",
+)
+_WORDS = (
+    *PARAMETERS, "true", "false", "unlimited", "any", "first", "all", "nan", "inf", "-1", "1e400", "4294967296", "0",
+    "99999999999999999999", "%00", "%FF", "%C3%A9", "..", "/", ";", ",", "?", "&", "=", "polyline(", "polyline6(~~~~",
+    "180,90", "-180,-90", "1e-300,0", "null", "\\", "'", '"', "{", "(", ")", ".flatbuffers", ".json", "+", "%", "#",
+)  # fmt: skip
+_VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2**31,
+    2**64,
+    1e308,
+    -0.5,
+    "",
+    "true",
+    "\ud800",
+    "unlimited",
+    [],
+    {},
+    [None],
+    [[]],
+    [[0, 0]],
+)
+#: Requests that are always answered.
+_HEALTH, _READY = (
+    f"GET /{name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode() for name in ("health", "ready")
+)
+#: Seconds after which an answer is missing.
+_SECONDS = 30.0
+
+
+def grid() -> str:
+    """Return an extract: streets in a grid, some of which lead one way, and an island."""
+    at = {(x, y): 100 + 20 * x + y for x in range(10) for y in range(10)}
+    lines = [f'<node id="{number}" version="1" lat="{0.002 * y}" lon="{0.002 * x}"/>' for (x, y), number in at.items()]
+    lines += [f'<node id="{9 + y}" version="1" lat="{0.03 + 0.001 * y}" lon="0.03"/>' for y in range(2)]
+    ways = [[at[x, y] for y in range(10)] for x in range(10)] + [[at[x, y] for x in range(10)] for y in range(10)]
+    for number, nodes in enumerate([*ways, [9, 10]]):
+        tags = {"highway": ("primary", "residential", "motorway")[number % 3], "name": f"Street &lt;{number}&gt; é"}
+        if number % 4 == 1:
+            tags["oneway"] = "yes"
+        inside = "".join(f'<nd ref="{node}"/>' for node in nodes)
+        inside += "".join(f'<tag k="{key}" v="{value}"/>' for key, value in tags.items())
+        lines.append(f'<way id="{500 + number}" version="1">{inside}</way>')
+    return f'<osm version="0.6">{"".join(lines)}</osm>'
+
+
+def place(rng: random.Random) -> str:
+    """Return a place: mostly one on the map."""
+    if rng.random() < 0.1:
+        return f"{rng.uniform(-200, 200):.6f},{rng.uniform(-100, 100):.6f}"
+    return f"{rng.uniform(0, 0.02):.6f},{rng.uniform(0, 0.02):.6f}"
+
+
+def target(rng: random.Random) -> str:
+    """Return a path with a query, mutated or not."""
+    url = rng.choice(_URLS).format(a=place(rng), b=place(rng), c=place(rng))
+    for _ in range(rng.choice((0, 0, 1, 1, 2, 5))):
+        at = rng.randrange(len(url) + 1)
+        kind = rng.randrange(4)
+        if kind == 0:
+            url = url[:at] + rng.choice(_WORDS) + url[at:]
+        elif kind == 1:
+            url = url[:at] + url[at + rng.randrange(1, 8) :]
+        elif kind == 2:
+            url = url[:at] + url[at:] * 2
+        else:
+            url += f"{rng.choice('&?;')}{rng.choice(_WORDS)}={rng.choice(_WORDS)}"
+    return re.sub(r"[\s#]", "", url) if url.startswith("/") else "/" + url
+
+
+def body(rng: random.Random) -> tuple[str, bytes]:
+    """Return path and body of a request with one, valid or not."""
+    number = [[float(part) for part in place(rng).split(",")] for _ in range(rng.randrange(4))]
+    made: dict[str, object] = {"coordinates": number}
+    for name in rng.sample(sorted(PARAMETERS), rng.randrange(4)):
+        made[name] = rng.choice(_VALUES)
+    if rng.random() < 0.2:
+        made["coordinates"] = rng.choice(_VALUES)
+    path = f"/{rng.choice(('route', 'nearest', 'table', 'match', 'trip', 'tile'))}/v1/car"
+    if rng.random() < 0.2:
+        path = rng.choice(("/isochrone", "/speeds"))
+        members = ("locations", "contours", "costing", "reverse", "profile", "speeds")
+        made = {name: rng.choice(_VALUES) for name in members}
+        if rng.random() < 0.5:
+            made |= {"locations": [{"lat": 0.01, "lon": 0.01}], "contours": [{"time": rng.choice(_VALUES)}]}
+    data = bytearray(json.dumps(rng.choice(_VALUES) if rng.random() < 0.05 else made).encode())
+    if rng.random() < 0.2:
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return path, bytes(data)
+
+
+def message(rng: random.Random) -> tuple[bytes, bool]:
+    """Return the bytes of a request, and whether they have to be answered."""
+    kind = rng.random()
+    if kind < 0.03:
+        return rng.randbytes(rng.randrange(1, 300)), False
+    if kind < 0.3:
+        path, data = body(rng)
+        head = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        made = head.encode() + b"Content-Length: %d\r\n\r\n" % len(data) + data
+    else:
+        method = rng.choices(("GET", "HEAD", "OPTIONS", "PUT", "DELETE"), (90, 4, 2, 2, 2))[0]
+        made = f"{method} {target(rng)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode("utf-8", "replace")
+    if kind > 0.97:
+        data = bytearray(made)
+        for _ in range(rng.randrange(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        return bytes(data), False
+    return made, True
+
+
+def asked(port: int, data: bytes, *, is_whole: bool = True) -> bytes:
+    """Return what a server answers to some bytes; if they may be no whole request, it is told that no more follow."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as link:
+        link.sendall(data)
+        if not is_whole:
+            link.shutdown(socket.SHUT_WR)
+        while part := link.recv(1 << 16):
+            answer += part
+    return answer
+
+
+def kibibytes(process: int) -> int:
+    """Return the memory of a process and of those that it has started."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    found = re.search(r"Pss:\s+(\d+)", Path(f"/proc/{process}/smaps_rollup").read_text())
+    return int(found[1] if found else 0) + sum(kibibytes(int(child)) for child in children)
+
+
+def fuzz(requests: int, seed: int = 0) -> tuple[Counter[str], list[tuple[bytes, bytes]]]:
+    """Send requests to a server of its own; return the number of answers by status, and failures with their answers."""
+    rng, failures, statuses = random.Random(seed), list[tuple[bytes, bytes]](), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        path, extract = Path(folder) / "grid.graph", Path(folder) / "grid.osm"
+        extract.write_text(grid())
+        read_graph(extract, turns="costs").save(path)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [sys.executable, "-m", "vkssp", "serve", f"car={path}", "--port", str(port), "--device", "cpu", "-q"]
+        server = subprocess.Popen(command, env={**os.environ, "VKSSP_SERVER_TOKEN": "secret"})
+        try:
+            _wait(server, port)
+            begin = 0
+            for number in range(requests):
+                if number == requests // 10:  # when caches are filled
+                    begin = kibibytes(server.pid)
+                data, has_answer = message(rng)
+                try:
+                    answer = asked(port, data, is_whole=has_answer)
+                except OSError as error:
+                    answer = b"" if isinstance(error, ConnectionResetError) else repr(error).encode()
+                status = answer[9:12].decode("ascii", "replace") if answer.startswith(b"HTTP/1.1 ") else "none"
+                statuses[status] += 1
+                if status == "500" or (has_answer and status == "none") or b"timed out" in answer:
+                    failures.append((data, answer))
+            print(f"memory in KiB: {begin} after a tenth of the requests, {kibibytes(server.pid)} at the end")
+            if not asked(port, _HEALTH).startswith(b"HTTP/1.1 200"):
+                failures.append((b"/health", b""))
+        finally:
+            server.terminate()
+            server.wait(60)
+    return statuses, failures
+
+
+def _wait(server: subprocess.Popen[bytes], port: int) -> None:
+    for _ in range(1200):
+        if server.poll() is not None:
+            raise SystemExit("the server has ended")
+        try:
+            if asked(port, _READY).startswith(b"HTTP/1.1 200"):
+                return
+        except OSError:
+            pass
+        time.sleep(0.1)
+    raise SystemExit("the server is not ready after two minutes")
+
+
+if __name__ == "__main__":
+    counted, broken = fuzz(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    print(dict(counted.most_common()))
+    for sent, got in broken[:20]:
+        print(sent[:600], "->", got[:300])
+    sys.exit(f"{len(broken)} failures" if broken else 0)
