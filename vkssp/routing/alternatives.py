@@ -188,6 +188,8 @@ def _is_optimal(
     """
     start, end, own, _ = plateau.tolist()
     beyond = least - own
+    if len(arcs) == 0:  # a path from one street to the next, without a whole arc: no alternative worth telling
+        return False
     if beyond <= 0:
         return True
     nodes = np.append(graph.tail[arcs[:1]], graph.head[arcs]).astype(np.int64)
