@@ -80,7 +80,11 @@ def assemble(
         turn_seconds = turning.seconds
         if turn_seconds is not None:
             costs = turn_seconds if weights is None or turning.weights is None else turning.weights
-            turn = np.rint(costs / unit).astype(np.uint32)
+            if profile.round_pieces:  # OSRM cuts off what is no whole unit of a turn
+                turn = np.trunc(costs * round(1 / unit)).astype(np.uint32)
+                turn_seconds = np.trunc(turn_seconds * 10) / 10
+            else:
+                turn = np.rint(costs / unit).astype(np.uint32)
         further |= {
             "junction": node.astype(np.uint32),
             "memory": turning.memory.astype(np.uint32),
