@@ -104,7 +104,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "traffic signals and signs (default: as in the profile; costs for car, none for bike and foot)",
     )
     extract.add_argument(
-        "--at",
+        "--at-time",
+        dest="at",
         type=moment,
         metavar="TIME",
         help="obey restrictions that hold at this time, such as 2026-05-04T08:30, local everywhere or with an offset, "
@@ -113,7 +114,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     extract.add_argument(
         "--time-zone",
         metavar="NAME|FILE",
-        help="time zone, such as Europe/Berlin, or .geojson file of time zones, for a --at that is no local time",
+        help="time zone, such as Europe/Berlin, or .geojson file of time zones, for an --at-time that is no local time",
     )
     others = rare("graph in another format")
     others.add_argument(
