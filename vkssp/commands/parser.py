@@ -173,7 +173,9 @@ class CommandParser(argparse.ArgumentParser):
         rest = [action for _, is_rare, actions in self.arguments() if is_rare for action in actions]
         names = ", ".join(action.option_strings[-1] for action in rest)
         more = f"more options, which --help-all explains: {names}"
-        return self._help(False, textwrap.fill(more, columns() - 1, subsequent_indent="  ") if rest else "")
+        return self._help(
+            False, textwrap.fill(more, columns() - 1, subsequent_indent="  ", break_on_hyphens=False) if rest else ""
+        )
 
     def all_help(self) -> str:
         """Return the help with all options and all details."""
