@@ -91,7 +91,7 @@ class Streets:
         Whether each arc is part of a roundabout, and whether it is a slip road, shape (num_arcs,) each, bool; None if
         unknown.
     road_class : numpy.ndarray or None
-        Rank of each arc among roads, 0 a motorway, to 31, with bits of `vkssp.osm.guide.Guide`, shape (num_arcs,),
+        Rank of each arc among roads, 0 a motorway, to 31, with bits of ``vkssp.osm.guide.Guide``, shape (num_arcs,),
         uint8; None if unknown, as the following arrays for instructions.
     num_lanes : numpy.ndarray or None
         Number of lanes of both directions, 0 if unknown, shape (num_arcs,), uint8.
@@ -108,7 +108,7 @@ class Streets:
         Seconds that each arc takes with the turn into it, and those of the turn, shape (num_arcs,) each, float32; None
         if weights are durations, or if no durations are known.
     mode : numpy.ndarray or None
-        Mode of travel of each arc, an index into `MODES`, shape (num_arcs,), uint8; None if unknown.
+        Mode of travel of each arc, an index into ``MODES``, shape (num_arcs,), uint8; None if unknown.
     classes : numpy.ndarray or None
         Classes of each arc as a bit mask: the lowest bit is for the first of `class_names`. Shape (num_arcs,), uint32;
         None if unknown.
@@ -124,7 +124,7 @@ class Streets:
     point_node : numpy.ndarray or None
         OSM node id of each point of `points`, shape (num_points,), int64; None if unknown.
     manoeuvres : numpy.ndarray or None
-        Instructions that the map gives itself, as `vkssp.graph.manoeuvres.packed` has them, int64; None if there are
+        Instructions that the map gives itself, as ``vkssp.graph.manoeuvres.packed`` has them, int64; None if there are
         none.
     """
 
