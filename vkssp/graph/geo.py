@@ -17,6 +17,8 @@ METRES_PER_DEGREE = float(np.pi / 180 * EARTH_RADIUS)
 #: Metres per degree of the equator, and the square of the eccentricity, of the ellipsoid WGS84.
 _EQUATOR_M_PER_DEGREE = float(np.pi / 180 * 6378137.0)
 _ECCENTRICITY_SQUARED = (2.0 - 1 / 298.257223563) / 298.257223563
+#: Width in degrees of the bands of latitude in each of which the ellipsoid has one scale, as in OSRM.
+_BAND_DEGREES = 0.05
 #: Difference in degrees up to which the ellipsoid is flat.
 _FLAT_DEGREES = 0.1
 #: A line with a point beyond this latitude, north or south, is straight on the plane of that pole. Other lines are
@@ -45,8 +47,9 @@ def ground_metres(
 ) -> npt.NDArray[np.float64]:
     """Return distances in metres on the ellipsoid WGS84 between points given in degrees, arrays of the same shape (k,).
 
-    Up to some kilometres the ellipsoid is flat, with its own metres per degree at the middle latitude. Longer distances
-    are those on the sphere, scaled by the ratio of the two flat ones. Distances on the sphere are wrong by up to 0.5%.
+    Up to some kilometres the ellipsoid is flat, with its own metres per degree in the middle of a band of latitude that
+    has the middle latitude. Longer distances are those on the sphere, scaled by the ratio of the two flat ones. So they
+    are those of OSRM, and wrong by up to 0.05% at 45 degrees and 0.5% at 84; on the sphere they are by 0.5%.
     """
     north, east = lat1 - lat0, lon1 - lon0
     middle = (lat0 + lat1) * 0.5
@@ -66,7 +69,8 @@ def _flat_metres(
     north: npt.NDArray[np.float64], east: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return the metres of differences in degrees at middle latitudes, where the ellipsoid is flat."""
-    cosine = np.cos(np.radians(middle))
+    band = np.ceil(np.abs(middle) / _BAND_DEGREES - 1e-9) - 0.5
+    cosine = np.cos(np.radians(band * _BAND_DEGREES))
     # The radii of curvature across the meridian and along it.
     squared = 1.0 / (1.0 - _ECCENTRICITY_SQUARED * (1.0 - cosine * cosine))
     across = _EQUATOR_M_PER_DEGREE * np.sqrt(squared)

@@ -42,7 +42,7 @@ def in_seconds(graph: Graph) -> Graph:
         return graph
     unit = 0.1
     of_turns = np.zeros(graph.num_arcs, np.float32) if streets.turn_seconds is None else streets.turn_seconds
-    turn = np.rint(of_turns / unit)
+    turn, pieces = np.rint(of_turns / unit), streets.piece_seconds
     weight = own((np.rint((streets.seconds - of_turns) / unit) + turn).astype(np.uint32))
     streets = replace(
         streets,
@@ -50,6 +50,8 @@ def in_seconds(graph: Graph) -> Graph:
         turn=None if streets.turn is None else own(turn.astype(np.uint32)),
         seconds=None,
         turn_seconds=None,
+        piece_weight=None if pieces is None else own(np.rint(pieces / unit).astype(np.uint32)),
+        piece_seconds=None,
         weight_name="duration",
     )
     timed = Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
@@ -212,7 +214,9 @@ def measured_by(graph: Graph, metric: str) -> Graph:
         return graph
     streets = graph.streets
     if streets is not None:
-        streets = replace(streets, seconds_per_weight=0.0, turn=None, weight_name="distance")
+        streets = replace(
+            streets, seconds_per_weight=0.0, turn=None, piece_weight=None, piece_seconds=None, weight_name="distance"
+        )
     weight = own(np.rint(arc_lengths(graph) / METRES_PER_WEIGHT).astype(np.uint32))
     metres = Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
     return replace(metres, names=graph.names)

@@ -123,6 +123,12 @@ class Streets:
         at barriers. None if unknown, as in a graph saved by a version without this array.
     point_node : numpy.ndarray or None
         OSM node id of each point of `points`, shape (num_points,), int64; None if unknown.
+    piece_weight : numpy.ndarray or None
+        Weight of the piece of a polyline after each point, along the polyline and against it, shape (num_points, 2),
+        uint32; 0 after the last point. Where the pieces of an arc sum up to its weight without the turn, a part of the
+        arc weighs the whole units up to its ends; elsewhere, and if this is None, its share by length.
+    piece_seconds : numpy.ndarray or None
+        The same in seconds, float32, if weights are not durations.
     manoeuvres : numpy.ndarray or None
         Instructions that the map gives itself, as ``vkssp.graph.manoeuvres.packed`` has them, int64; None if there are
         none.
@@ -164,6 +170,8 @@ class Streets:
     node: npt.NDArray[np.int64] | None = None
     point_node: npt.NDArray[np.int64] | None = None
     manoeuvres: npt.NDArray[np.int64] | None = None
+    piece_weight: npt.NDArray[np.uint32] | None = None
+    piece_seconds: npt.NDArray[np.float32] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
@@ -177,7 +185,7 @@ class Streets:
     PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
     #: Arrays that belong to the map as a whole, and those of them that a map may lack.
     SHARED = ("polyline_first", "points")
-    SHARED_OR_NONE = ("point_node", "manoeuvres")
+    SHARED_OR_NONE = ("point_node", "manoeuvres", "piece_weight", "piece_seconds")
     #: Types of all arrays; an array that a graph does not have is None.
     DTYPES: ClassVar[dict[str, type]] = {
         "length": np.float32,
@@ -210,6 +218,8 @@ class Streets:
         "node": np.int64,
         "point_node": np.int64,
         "manoeuvres": np.int64,
+        "piece_weight": np.uint32,
+        "piece_seconds": np.float32,
     }
 
     def __post_init__(self) -> None:
@@ -264,6 +274,10 @@ class Streets:
             raise GraphError(
                 f"streets.point_node has shape {self.point_node.shape}; give one id per point, {len(points)}"
             )
+        for name in ("piece_weight", "piece_seconds"):
+            pieces = getattr(self, name)
+            if pieces is not None and pieces.shape != (len(points), 2):
+                raise GraphError(f"streets.{name} has shape {pieces.shape}; give two values per point, {len(points)}")
         last = (LAST_LAT, LAST_LON)
         if len(points) and not ((points.max(axis=0) <= last) & (points.min(axis=0) >= np.negative(last))).all():
             raise GraphError("streets.points holds one that is not on the Earth; give 1e-7 degrees north and east")
@@ -309,7 +323,7 @@ class Streets:
             )
         if self.classes is not None and int(self.classes.max(initial=0)) >> len(names):
             raise GraphError("streets.classes holds a class outside streets.class_names")
-        for name in ("seconds", "turn_seconds"):
+        for name in ("seconds", "turn_seconds", "piece_seconds"):
             array = getattr(self, name)
             if array is not None and not ((array >= 0) & np.isfinite(array)).all():
                 raise GraphError(f"streets.{name} holds a number that is no duration; give finite seconds from 0")
@@ -374,6 +388,37 @@ class Streets:
             at = int(np.argmax(weights < self.turn))
             raise GraphError(f"weight[{at}] is {weights[at]}, less than the {self.turn[at]} that the turn takes")
         return weights - self.turn
+
+    @cached_property
+    def passed_weight(self) -> npt.NDArray[np.int64] | None:
+        """Weight of the pieces from the start of each polyline to each of its points, and from its end, if known.
+
+        Shape (num_points, 2), int64; computed on first access.
+        """
+        if self.piece_weight is None:
+            return None
+        first = self.polyline_first.astype(np.int64)
+        count = np.diff(first)
+        passed = np.zeros((len(self.points) + 1, 2), np.int64)
+        np.cumsum(self.piece_weight, axis=0, dtype=np.int64, out=passed[1:])
+        along = passed[:-1, 0] - np.repeat(passed[first[:-1], 0], count)
+        against = np.repeat(passed[first[1:] - 1, 1], count) - passed[:-1, 1]
+        return own(np.stack([along, against], axis=1))
+
+    @cached_property
+    def counted_from_end(self) -> npt.NDArray[np.bool_]:
+        """Whether the whole units of a part of a piece are counted from the end of each polyline, shape (num_polylines,).
+
+        As in OSRM they are counted in the direction of one-way streets, and from the node with the lesser OSM id on
+        others.
+        """
+        first = self.polyline_first.astype(np.int64)
+        start, end = first[:-1], first[1:] - 1
+        passed, ids = self.passed_weight, self.point_node
+        if passed is None or ids is None:
+            return own(np.zeros(len(start), np.bool_))
+        along, against = passed[end, 0] > 0, passed[start, 1] > 0
+        return own(against & (~along | (ids[start] > ids[end])))
 
     @cached_property
     def _by_way(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -35,6 +35,7 @@ def assemble(
     order: str,
     seconds_per_weight: float,
     weights: Floats | None = None,
+    further: Mapping[str, npt.NDArray[Any] | None] | None = None,
 ) -> Graph:
     """Return the graph of pieces of streets, in which all paths obey what the roads say about access and turns.
 
@@ -56,6 +57,8 @@ def assemble(
         Seconds for one unit of weight, if weights are durations.
     weights : numpy.ndarray, optional
         Weight of each segment along its way and against it, shape (num_segments, 2), if weights are no durations.
+    further : mapping of str to numpy.ndarray, optional
+        Arrays of `Streets` with an entry for each point.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def assemble(
     report.restricted = len(distinct(arcs.segment[restricted]))
     layered = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
-    further: dict[str, npt.NDArray[Any] | None] = {"point_node": segments.point_node}
+    further = {**(further or {}), "point_node": segments.point_node}
     turn = None
     unit, amounts = (seconds_per_weight, seconds) if weights is None else (10.0**-profile.weight.precision, weights)
     turn_seconds: Floats | None = None

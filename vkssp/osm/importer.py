@@ -8,7 +8,9 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 
+from vkssp.arrays import own
 from vkssp.checks import choice, flag, path_of
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
@@ -16,11 +18,12 @@ from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.assembly import assemble
 from vkssp.osm.clock import clock_of
+from vkssp.osm.pieces import Pieces, equal_pieces, shared_pieces, sums_of
 from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
-from vkssp.osm.segments import Floats, Segments, cut_ways, steps_between
+from vkssp.osm.segments import Floats, Segments, cut_ways
 
 #: Seconds per unit of weight; the second value holds if streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
@@ -104,6 +107,8 @@ def import_extract(
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
     require(_REFERENCE_BYTES * len(roads.node), f"{path}: streets with {len(roads.node)} points")
+    if vehicle.round_pieces:
+        roads = replace(roads, lat=_millionths(roads.lat), lon=_millionths(roads.lon))
     segments = cut_ways(roads, report, simplify=simplify, ellipsoid=vehicle.ellipsoid)
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
@@ -115,18 +120,30 @@ def import_extract(
     try:
         if vehicle.fixed.way_seconds:
             roads = replace(roads, duration=np.full(len(roads.way), vehicle.fixed.way_seconds))
-        seconds = travel_seconds(roads, segments)
+        seconds, pieces = travel_seconds(roads, segments), None
         if vehicle.round_pieces:
-            seconds = rounded_by_piece(seconds, segments, SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid)
+            pieces = shared_pieces(seconds, segments, SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid)
+            seconds = sums_of(pieces, seconds, segments, SECONDS_PER_WEIGHT)
         rules, fixed = vehicle.weight, vehicle.fixed
         is_duration = rules.name == "duration" and rules.precision == 1.0 and not fixed.weighs
-        weights = None if is_duration else travel_weights(roads, segments, seconds, vehicle)
+        weights = weight_pieces = None
+        if not is_duration:
+            weights, weight_pieces = travel_weights(roads, segments, seconds, vehicle)
         if fixed.piece_seconds:
-            seconds = _by_piece(seconds, segments, fixed.piece_seconds)
+            pieces = equal_pieces(seconds, segments, round(fixed.piece_seconds / SECONDS_PER_WEIGHT))
+            seconds = sums_of(pieces, seconds, segments, SECONDS_PER_WEIGHT)
+        further = {}
         if vehicle.round_pieces:
             seconds, weights = _without_doubles(segments, seconds, weights)
+            further["piece_weight"] = pieces if is_duration else weight_pieces
+            if pieces is not None and not is_duration:
+                further["piece_seconds"] = own((pieces * SECONDS_PER_WEIGHT).astype(np.float32))
         graph = assemble(
-            roads, segments, seconds, vehicle, report, order=order, seconds_per_weight=unit, weights=weights
+            *(roads, segments, seconds, vehicle, report),
+            order=order,
+            seconds_per_weight=unit,
+            weights=weights,
+            further=further,
         )
     except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
@@ -148,6 +165,16 @@ def read_extract(
 ) -> Graph:
     """Make a graph from an OpenStreetMap extract, as `import_extract` does, without the report."""
     return import_extract(path, profile=profile, progress=progress, turns=turns, at=at, time_zone=time_zone)[0]
+
+
+def _millionths(degrees: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return coordinates in 1e-7 degrees, rounded to millionths of a degree by way of degrees, as OSRM does.
+
+    Halves are rounded away from zero, if they still are halves as floating-point numbers.
+    """
+    millionths = degrees / 1e7 * 1e6
+    found: npt.NDArray[np.float64] = np.copysign(np.floor(np.abs(millionths) + 0.5), millionths)
+    return (10 * found).astype(np.int32)
 
 
 def _no_road(path: str | Path, profile: Profile) -> FormatError:
@@ -180,13 +207,6 @@ def _share_of_way(roads: RawRoads, segments: Segments) -> Floats:
     return np.divide(length, way_length, out=np.zeros(len(length)), where=way_length > 0)
 
 
-def _by_piece(values: Floats, segments: Segments, amount: float) -> Floats:
-    """Return an amount for each piece between two nodes of OpenStreetMap, where values of segments are finite."""
-    pieces = np.diff(segments.polyline_first.astype(np.int64)) - 1
-    fixed = np.where(segments.length > 0, amount * pieces, 0.0) + segments.wait
-    return np.where(np.isfinite(values), fixed[:, None], np.inf)
-
-
 def _without_doubles(segments: Segments, seconds: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
     """Close all but the lightest of several ways between two successive nodes, as OSRM does; of equals the first."""
     lone = np.flatnonzero((np.diff(segments.polyline_first.astype(np.int64)) == 2) & (segments.length > 0))
@@ -202,8 +222,10 @@ def _without_doubles(segments: Segments, seconds: Floats, weights: Floats | None
     return seconds, None if weights is None else np.where(np.isfinite(seconds), weights, np.inf)
 
 
-def travel_weights(roads: RawRoads, segments: Segments, seconds: Floats, profile: Profile) -> Floats:
-    """Return the weight of each segment, along its way and against it; infinity if not allowed.
+def travel_weights(
+    roads: RawRoads, segments: Segments, seconds: Floats, profile: Profile
+) -> tuple[Floats, Pieces | None]:
+    """Return the weight of each segment, along its way and against it, and those of its pieces, if they are whole.
 
     Weights are metres, or seconds at speeds that factors change, by the name of the profile's weights.
 
@@ -218,8 +240,10 @@ def travel_weights(roads: RawRoads, segments: Segments, seconds: Floats, profile
 
     Returns
     -------
-    numpy.ndarray
-        Shape (num_segments, 2), float64.
+    weights : numpy.ndarray
+        Infinity if not allowed, shape (num_segments, 2), float64.
+    pieces : numpy.ndarray or None
+        As `vkssp.osm.pieces.shared_pieces` returns them.
     """
     if profile.weight.name == "distance":
         found: Floats = np.where(np.isfinite(seconds), segments.length[:, None], np.inf)
@@ -233,37 +257,9 @@ def travel_weights(roads: RawRoads, segments: Segments, seconds: Floats, profile
     for side, rate in enumerate((fixed.rate, fixed.rate_back)):
         if rate:
             found[:, side] = np.where(is_open[:, side], segments.length / rate, np.inf)
+    unit, pieces = 10.0**-profile.weight.precision, None
     if fixed.piece_weight:
-        return _by_piece(seconds, segments, fixed.piece_weight)
-    if profile.round_pieces:
-        found = rounded_by_piece(found, segments, 10.0**-profile.weight.precision, ellipsoid=profile.ellipsoid)
-    return found
-
-
-def rounded_by_piece(values: Floats, segments: Segments, unit: float, *, ellipsoid: bool) -> Floats:
-    """Return values of segments, each the sum of its shares between two points, which are whole units, at least one.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        Values of each segment along its way and against it, which its points share by length, shape (num_segments, 2).
-    segments : Segments
-        The segments.
-    unit : float
-        The unit.
-    ellipsoid : bool
-        As for `cut_ways`.
-    """
-    lat, lon = segments.points.T
-    first = segments.polyline_first.astype(np.int64)
-    steps = steps_between(np.ascontiguousarray(lat), np.ascontiguousarray(lon), ellipsoid=ellipsoid)
-    inside = np.ones(len(steps), np.bool_)
-    inside[first[1:-1] - 1] = False  # from one segment to the next
-    segment = np.repeat(np.arange(len(first) - 1), np.diff(first) - 1)
-    share = steps[inside] / np.maximum(segments.length[segment], 1e-9)
-    result = np.empty_like(values)
-    for side in (0, 1):
-        pieces = np.maximum(np.rint(share * (values[:, side] - segments.wait)[segment] / unit), 1.0)
-        result[:, side] = np.bincount(segment, weights=pieces, minlength=len(values)) * unit + segments.wait
-    # The links of gates have no length.
-    return np.where((segments.length[:, None] > 0) & np.isfinite(values), result, values)
+        pieces = equal_pieces(seconds, segments, round(fixed.piece_weight / unit))
+    elif profile.round_pieces:
+        pieces = shared_pieces(found, segments, unit, ellipsoid=profile.ellipsoid)
+    return (found, None) if pieces is None else (sums_of(pieces, found, segments, unit), pieces)

@@ -387,8 +387,8 @@ class Profile:
     ellipsoid : bool
         Whether lengths are those on the ellipsoid WGS84, which differ by up to 0.5% from those on a sphere.
     round_pieces : bool
-        Whether the time, and the weight, of a street between two nodes of OpenStreetMap are rounded to units, as OSRM
-        does; otherwise those of a street between two junctions.
+        Whether the time, and the weight, of a street between two nodes of OpenStreetMap are rounded to units, and
+        coordinates to millionths of a degree, as OSRM does; otherwise those of a street between two junctions are.
     left_hand : bool
         Whether traffic keeps left, unless a tag ``driving_side`` says otherwise.
     """

@@ -11,7 +11,7 @@ from vkssp.graph import Graph
 from vkssp.jit import kernels
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import part_weight, turn_weight
+from vkssp.routing.part_weights import part_weight, turn_weight
 from vkssp.routing.snap import StreetIndex
 
 Floats = npt.NDArray[np.float64]
@@ -68,12 +68,18 @@ class LegGeometry:
             self.nodes[0], self.nodes[1:] = first.node, along[begun : count - ended, 2]
         lengths = index.lengths[self.arcs] if index.graph.streets is None else along[:, 3].view(np.float32)
         self.metres: Floats = self.parts * lengths.astype(np.float64, copy=False)
-        self.weights = np.zeros(0, np.int64) if graph is None else _weights(graph, self.arcs, self.parts, begun)
         streets = index.graph.streets
-        apart = graph is not None and graph is not index.graph and streets is not None and streets.seconds is not None
-        self.weighed = _weights(index.graph, self.arcs, self.parts, begun) if apart else self.weights
         # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
         self._cut = begun and first.at > 0.0, last.arc >= 0 and last.at < 1.0
+        cuts = start if self._cut[0] else None, end if self._cut[1] else None
+        if streets is not None and streets.piece_weight is not None:
+            for place in {0, count - 1} if count else ():
+                ends = cuts[0] if place == 0 else None, cuts[1] if place == count - 1 else None
+                if ends != (None, None):  # points are rounded, and so are not where shares of lengths end
+                    self.metres[place] = index.metres_along(int(self.arcs[place]), *ends)
+        self.weights = np.zeros(0, np.int64) if graph is None else _weights(graph, self.arcs, self.parts, begun, cuts)
+        apart = graph is not None and graph is not index.graph and streets is not None and streets.seconds is not None
+        self.weighed = _weights(index.graph, self.arcs, self.parts, begun, cuts) if apart else self.weights
         self._start, self._end, self._along, self._all_points = start, end, along, index.points
 
     @cached_property
@@ -101,11 +107,17 @@ class LegGeometry:
         return points[:size], first  # what is left over is too little for a copy
 
 
-def _weights(graph: Graph, arcs: npt.NDArray[np.int64], parts: Floats, begun: bool) -> npt.NDArray[np.int64]:
-    """Return the weights of parts of arcs. If `begun`, the path begins on the first arc, whose turn does not count."""
+def _weights(
+    graph: Graph, arcs: npt.NDArray[np.int64], parts: Floats, begun: bool, cuts: tuple[Snap | None, Snap | None]
+) -> npt.NDArray[np.int64]:
+    """Return the weights of parts of arcs. If `begun`, the path begins on the first arc, whose turn does not count.
+
+    `cuts` are the points at which the first arc begins and the last one ends, None at their ends.
+    """
     weights: npt.NDArray[np.int64] = graph.weight[arcs].astype(np.int64)
     for place in {0, len(arcs) - 1} if len(arcs) else ():  # the others are travelled whole
         arc, part = int(arcs[place]), float(parts[place])
         turn = 0 if begun and place == 0 else turn_weight(graph, arc)
-        weights[place] = part_weight(graph, arc, part) + turn
+        start, end = cuts[0] if place == 0 else None, cuts[1] if place == len(arcs) - 1 else None
+        weights[place] = part_weight(graph, arc, part, start, end) + turn
     return weights

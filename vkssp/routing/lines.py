@@ -52,6 +52,8 @@ class Snap(NamedTuple):
     arcs : tuple of int or None
         The arcs along which a trip may begin, end or pass there, if conditions of the place rule out others; at a
         junction they may belong to several polylines. None if there are no such conditions.
+    share : float
+        The part of the piece before the point, from 0 to 1.
     """
 
     polyline: int
@@ -61,6 +63,7 @@ class Snap(NamedTuple):
     lon: float
     metres: float
     arcs: tuple[int, ...] | None = None
+    share: float = 0.0
 
     @property
     def is_end(self) -> bool:
@@ -316,6 +319,12 @@ class StreetLines:
             high = (last - end.segment if backward else end.segment) + 1
             after = np.array([[end.lat, end.lon]])
         return np.concatenate([before, points[low:high], after])
+
+    def metres_along(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> float:
+        """Return the metres of the points that `piece` returns."""
+        points = self.piece(arc, start, end)
+        measure = ground_metres if self._on_ellipsoid else haversine
+        return float(measure(*points[:-1].T, *points[1:].T).sum())
 
     @cached_property
     def tree(self) -> StreetTree:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.graph.csr import ranges, within
 from vkssp.routing.lines import Snap
+from vkssp.routing.part_weights import Points, part_weights
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
@@ -40,7 +41,8 @@ class _Points:
 
     def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None]) -> None:
         self._index = index
-        self.polyline = np.array([-1 if snap is None else snap.polyline for snap in snaps], np.int64)
+        self.on = Points.of(snaps)
+        self.polyline = self.on.polyline
         self._fraction = np.array([0.5 if snap is None else snap.fraction for snap in snaps])
         at_junction = (self._fraction == 0.0) | (self._fraction == 1.0)
         if not index.knows_turns:
@@ -89,12 +91,6 @@ class _Points:
         return point, arc, at
 
 
-def _part(index: StreetIndex, arc: Indices, part: Floats) -> Indices:
-    """Return the weights of parts of arcs, without the turns into them."""
-    own = index.graph.weight[arc].astype(np.int64) - _turn(index, arc)
-    return np.rint(part * own).astype(np.int64)
-
-
 def _turn(index: StreetIndex, arc: Indices) -> Indices:
     streets = index.graph.streets
     return (
@@ -114,7 +110,8 @@ def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNode
     points = _Points(index, snaps)
     point, arc, at = points.first_arcs()
     here = np.flatnonzero(at == 0.0) if not index.knows_turns else np.zeros(0, np.int64)
-    ends = point, index.graph.head[arc], _part(index, arc, 1.0 - at), arc, at
+    weight = part_weights(index.graph, arc, 1.0 - at, start=points.on.take(point, at > 0.0))
+    ends = point, index.graph.head[arc], weight, arc, at
     return _best(index, len(snaps), ends, (point[here], index.graph.tail[arc[here]]))
 
 
@@ -124,7 +121,8 @@ def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes
         return _one_by_one(index, snaps, find_goals)
     points = _Points(index, snaps)
     point, arc, at = points.street_arcs()
-    ends = point, index.graph.tail[arc], _turn(index, arc) + _part(index, arc, at), arc, at
+    weight = _turn(index, arc) + part_weights(index.graph, arc, at, end=points.on.take(point))
+    ends = point, index.graph.tail[arc], weight, arc, at
     if index.knows_turns:
         return _best(index, len(snaps), ends, points.nodes())
     here = np.flatnonzero(at == 1.0)
@@ -181,7 +179,8 @@ def many_direct(index: StreetIndex, starts: Sequence[Snap | None], goals: Sequen
     part = there.before(goal, arc) - begin[row]
     leads = np.flatnonzero(part >= 0.0)
     start, goal, arc, part = start[leads], goal[leads], arc[leads], part[leads]
-    columns: _Columns = start, goal, _part(index, arc, part), arc, part
+    weight = part_weights(index.graph, arc, part, here.on.take(start), there.on.take(goal))
+    columns: _Columns = start, goal, weight, arc, part
     if len(here.at_junctions) and len(there.at_junctions):
         row, column = _equal(here.junctions, there.junctions)
         nothing = np.zeros(len(row), np.int64)

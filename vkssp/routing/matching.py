@@ -34,7 +34,7 @@ from vkssp.jit import kernels
 from vkssp.route import Leg, Place, Route, made
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import part_weight
+from vkssp.routing.part_weights import Points, part_weight, part_weights
 from vkssp.routing.places import listed_places, place_of
 from vkssp.routing.route_assembly import end_to_end, joined, leg_of
 from vkssp.routing.snap import StreetIndex
@@ -327,10 +327,11 @@ def _states(index: StreetIndex, snaps: Sequence[Snap]) -> _States:
     turn = np.zeros(len(arc), np.int64)
     if streets is not None and streets.turn is not None:
         turn = streets.turn[arc].astype(np.int64)
-    own, metres = graph.weight[arc].astype(np.int64) - turn, index.lengths[arc].astype(np.float64)
+    metres = index.lengths[arc].astype(np.float64)
     ends = kernels("vkssp.routing.kernels.matching").Ends
-    seeds = ends(begin, graph.head[arc], np.rint((1.0 - at) * own).astype(np.int64), (1.0 - at) * metres)
-    goals = ends(begin, graph.tail[arc], turn + np.rint(at * own).astype(np.int64), at * metres)
+    here = Points.of(snaps).take(point)
+    seeds = ends(begin, graph.head[arc], part_weights(graph, arc, 1.0 - at, start=here), (1.0 - at) * metres)
+    goals = ends(begin, graph.tail[arc], turn + part_weights(graph, arc, at, end=here), at * metres)
     where = begin[:-1]
     return _States(point[where], backward[where], arc, at, begin, seeds, goals)
 
@@ -574,7 +575,8 @@ def _paths(index: StreetIndex, routes: list[list[_Visit]]) -> list[list[LegPath]
     for leg, (offset, count, seed, goal) in enumerate(ends.tolist()):
         if leg in direct:
             arc, low, high = direct[leg]
-            weight = part_weight(index.graph, arc, high - low)
+            source, target = pairs[leg]
+            weight = part_weight(index.graph, arc, high - low, source.snap, target.snap)
             found.append(
                 LegPath(weight, PhantomNode(-1, 0, arc, low), _NO_ARCS, PhantomNode(-1, 0, arc, high), direct=True)
             )

@@ -14,8 +14,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vkssp.algorithm import MAX_TERMINALS
-from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
+from vkssp.routing.part_weights import part_weight, turn_weight
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode
 
@@ -30,19 +30,6 @@ def _position_near(index: StreetIndex, arc: int, snap: Snap) -> float:
     if index.polyline_of[arc] == snap.polyline:
         return position(index, arc, snap)
     return 0.0 if int(index.graph.tail[arc]) in index.nodes_of(snap) else 1.0
-
-
-def turn_weight(graph: Graph, arc: int) -> int:
-    """Return the weight of the turn into an arc."""
-    streets = graph.streets
-    return 0 if streets is None or streets.turn is None else int(streets.turn[arc])
-
-
-def part_weight(graph: Graph, arc: int, part: float) -> int:
-    """Return the weight of a part of an arc, without the turn into the arc."""
-    streets = graph.streets
-    turn = 0 if streets is None or streets.turn is None else int(streets.turn[arc])
-    return round(part * (int(graph.weight[arc]) - turn))
 
 
 class ViaState(NamedTuple):
@@ -191,7 +178,7 @@ def find_direct(
             continue
         there = position(index, arc, goal)
         if here <= there and all([arc in limit for limit in limits]) and index.is_open(arc, start, goal):
-            weight = part_weight(graph, arc, there - here)
+            weight = part_weight(graph, arc, there - here, start if on_street else None, goal)
             candidates.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
     return min(candidates, key=itemgetter(0), default=None)
 
@@ -212,7 +199,7 @@ def _directed_direct(
             end = PhantomNode(int((index.graph.head if there else index.graph.tail)[arc]), 0)
             found.append((0, end, end))
         elif here <= there and index.is_open(arc, start, goal):
-            weight = part_weight(index.graph, arc, there - here)
+            weight = part_weight(index.graph, arc, there - here, start, goal)
             found.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
     return min(found, key=itemgetter(0), default=None)
 
@@ -245,7 +232,10 @@ def _starts(index: StreetIndex, snap: Snap, arcs: list[tuple[int, float]]) -> li
     if index.avoided is not None:
         arcs = [(arc, at) for arc, at in arcs if index.is_open(arc, snap if at > 0.0 else None)]
     graph = index.graph
-    return [PhantomNode(int(graph.head[arc]), part_weight(graph, arc, 1.0 - at), arc, at) for arc, at in arcs]
+    return [
+        PhantomNode(int(graph.head[arc]), part_weight(graph, arc, 1.0 - at, snap if at > 0.0 else None), arc, at)
+        for arc, at in arcs
+    ]
 
 
 def _goals(index: StreetIndex, snap: Snap, arcs: list[int]) -> list[PhantomNode]:
@@ -255,7 +245,8 @@ def _goals(index: StreetIndex, snap: Snap, arcs: list[int]) -> list[PhantomNode]
     graph, found = index.graph, []
     for arc in arcs:
         at = 1.0 - snap.fraction if index.backward[arc] else snap.fraction
-        found.append(PhantomNode(int(graph.tail[arc]), turn_weight(graph, arc) + part_weight(graph, arc, at), arc, at))
+        weight = turn_weight(graph, arc) + part_weight(graph, arc, at, end=snap)
+        found.append(PhantomNode(int(graph.tail[arc]), weight, arc, at))
     return found
 
 

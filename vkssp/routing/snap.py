@@ -563,7 +563,42 @@ class StreetIndex(StreetLines):
             ends = self.points[at : at + 1], self.points[at + 1 : at + 2]
             ((at_lat, at_lon),) = between(*ends, np.array(row[3:])).tolist()
             at_lon = (at_lon + 180.0) % 360.0 - 180.0 if abs(at_lon) > 180.0 else at_lon
-        return Snap(line, fraction, int(piece), at_lat, at_lon, metres_between(lat, lon, at_lat, at_lon))
+        share = row[3] if 0.0 < fraction < 1.0 else fraction
+        streets = self.graph.streets
+        if streets is not None and streets.piece_weight is not None and 0.0 < fraction < 1.0:
+            at = int(self.first[line] + row[2])
+            ends = self.points[at : at + 2].tolist()
+            from_end = bool(streets.counted_from_end[line])
+            share, at_lat, at_lon = _on_whole_piece((lat, lon), *(ends[::-1] if from_end else ends))
+            share = 1.0 - share if from_end else share
+        metres = metres_between(lat, lon, at_lat, at_lon)
+        return Snap(line, fraction, int(piece), at_lat, at_lon, metres, share=share)
+
+
+def _on_whole_piece(
+    place: tuple[float, float], start: tuple[float, float], end: tuple[float, float]
+) -> tuple[float, float, float]:
+    """Return the part of a piece before a place's nearest point, and the point, where pieces weigh whole units.
+
+    What part weighs a whole unit more hangs on the last bits, so that all is rounded as OSRM does: coordinates to
+    millionths of a degree, and the piece is straight in the projection of Mercator.
+    """
+    (y, x), (y0, x0), (y1, x1) = (_on_mercator(*each) for each in (place, start, end))
+    x += 360.0 * round((x0 - x) / 360.0)
+    up, aside = y1 - y0, x1 - x0
+    squared = aside * aside + up * up
+    share = 0.0 if squared == 0.0 else (aside * (x - x0) + up * (y - y0)) / squared
+    share = min(1.0, max(0.0, share))
+    lat = math.degrees(2.0 * math.atan(math.exp(math.radians(y0 + share * up))) - math.pi / 2)
+    lon = x0 + share * aside
+    lon = (lon + 180.0) % 360.0 - 180.0 if abs(lon) > 180.0 else lon
+    return share, round(lat, 6), round(lon, 6)
+
+
+def _on_mercator(lat: float, lon: float) -> tuple[float, float]:
+    """Return a point, rounded to millionths of a degree, in the projection of Mercator, in degrees, northing first."""
+    lat = min(89.9, max(-89.9, round(lat, 6)))
+    return math.degrees(math.log(math.tan(math.pi / 4 + math.radians(lat) / 2))), round(lon, 6)
 
 
 @cache

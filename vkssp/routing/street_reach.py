@@ -16,7 +16,8 @@ import numpy.typing as npt
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import kernels
 from vkssp.routing.lines import Bools, Snap
-from vkssp.routing.phantoms import first_arcs, part_weight, position
+from vkssp.routing.part_weights import part_weight
+from vkssp.routing.phantoms import first_arcs, position
 from vkssp.routing.snap import StreetIndex
 
 #: Weight that stands for no path; greater than any other weight.
