@@ -81,6 +81,9 @@ class Place(_Deferred, Shaped):
         Text that names the piece of the street there, for `Stop.hint`; empty for a place of no answer.
     nodes : tuple of (int, int) or None
         OSM ids of the two ends of this piece, in the direction of travel on a one-way street; None if unknown.
+    position : tuple of (int, int, float) or None
+        The point on the streets of the graph: the polyline, the piece of it that begins at its point of this number,
+        and the part of the piece before the point, from 0 to 1; None for a place of no answer.
     """
 
     lat: float
@@ -91,6 +94,7 @@ class Place(_Deferred, Shaped):
     name: str = ""
     hint: str = field(default_factory=str, compare=False, repr=False)
     nodes: tuple[int, int] | None = field(default_factory=lambda: None, compare=False, repr=False)
+    position: tuple[int, int, float] | None = field(default=None, compare=False, repr=False)
 
     @property
     def geometry(self) -> Any:

@@ -69,6 +69,8 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         arrays["streets_names"] = np.frombuffer(text, np.uint8)
         header["seconds_per_weight"] = streets.seconds_per_weight
         header |= {"weight_name": streets.weight_name, "class_names": streets.class_names}
+        if streets.ellipsoid:
+            header["ellipsoid"] = True
     if graph.hierarchy is not None:
         arrays.update({f"{_HIERARCHY}{name}": getattr(graph.hierarchy, name) for name in Hierarchy.ARRAYS})
     if graph.names is not None:
@@ -217,5 +219,6 @@ def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
         names=tuple(names),
         seconds_per_weight=float(header["seconds_per_weight"]),
         weight_name=header.get("weight_name", ""),
+        ellipsoid=header.get("ellipsoid", False),
         class_names=tuple(header.get("class_names", ())),
     )

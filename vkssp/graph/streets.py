@@ -116,6 +116,8 @@ class Streets:
         Whether traffic keeps left on each arc, shape (num_arcs,), bool; None if unknown.
     weight_name : str
         What weights are: "duration", "distance", or another name, such as "routability"; empty if unknown.
+    ellipsoid : bool
+        Whether lengths are those on the ellipsoid WGS84 by `vkssp.graph.geo.ground_metres`, not on a sphere.
     class_names : tuple of str
         Names of classes of streets, such as "toll", 32 at most.
     node : numpy.ndarray or None
@@ -166,6 +168,7 @@ class Streets:
     classes: npt.NDArray[np.uint32] | None = None
     left_hand: npt.NDArray[np.bool_] | None = None
     weight_name: str = ""
+    ellipsoid: bool = False
     class_names: tuple[str, ...] = ()
     node: npt.NDArray[np.int64] | None = None
     point_node: npt.NDArray[np.int64] | None = None
@@ -312,6 +315,8 @@ class Streets:
         """Raise `GraphError` unless durations, modes and classes fit each other."""
         if not isinstance(self.weight_name, str):
             raise GraphError(f"streets.weight_name is {shown(self.weight_name)}; give a text")
+        if not isinstance(self.ellipsoid, bool):
+            raise GraphError(f"streets.ellipsoid is {shown(self.ellipsoid)}; give True or False")
         names = self.class_names
         if not isinstance(names, tuple) or len(names) > 32 or not all(isinstance(name, str) for name in names):
             raise GraphError(f"streets.class_names is {shown(names)}; give a tuple of at most 32 texts")
@@ -407,7 +412,7 @@ class Streets:
 
     @cached_property
     def counted_from_end(self) -> npt.NDArray[np.bool_]:
-        """Whether the whole units of a part of a piece are counted from the end of each polyline, shape (num_polylines,).
+        """Whether whole units of a part of a piece are counted from the end of each polyline, shape (num_polylines,).
 
         As in OSRM they are counted in the direction of one-way streets, and from the node with the lesser OSM id on
         others.

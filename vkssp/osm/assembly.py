@@ -120,6 +120,7 @@ def assemble(
         0.0 if weights is not None else seconds_per_weight,
         further,
         weight_name=profile.weight.name,
+        ellipsoid=profile.ellipsoid,
     )
     if weights is not None:
         graph = replace(graph, scale=unit)
@@ -155,6 +156,7 @@ def graph_of(
     further: Mapping[str, npt.NDArray[Any] | None],
     *,
     weight_name: str = "",
+    ellipsoid: bool = False,
     scale: float | Literal["auto"] | None = None,
     names: npt.NDArray[Any] | None = None,
 ) -> Graph:
@@ -176,6 +178,8 @@ def graph_of(
         Arrays of `Streets` about turns and ids, by their names.
     weight_name : str
         Name of what weights are; see `Streets`.
+    ellipsoid : bool
+        Whether lengths are those on the ellipsoid; see `Streets`.
     scale : float, "auto" or None
         Unit for real weights; see `vkssp.Graph.from_csr`.
     names : numpy.ndarray, optional
@@ -214,6 +218,7 @@ def graph_of(
         names=texts,
         seconds_per_weight=seconds_per_weight,
         weight_name=weight_name,
+        ellipsoid=ellipsoid,
         class_names=roads.class_names,
     )
     first_out, by_tail = rows_of(arcs.tail.astype(np.uint32), len(node))

@@ -30,8 +30,6 @@ Bools = npt.NDArray[np.bool_]
 _LEAST_DEGREES = 1e-11
 # Number of points whose distances are computed at once, to save memory.
 _AT_ONCE = 1 << 18
-# Number of arcs whose lengths tell how lengths are measured.
-_TELLING = 64
 
 
 class Snap(NamedTuple):
@@ -108,6 +106,8 @@ class StreetLines:
     ----------
     knows_turns : bool
         Whether several nodes of the graph may be one place; see `Streets.junction`.
+    measure : callable
+        Function that returns the metres between points, as the lengths of the streets are measured.
     usable : numpy.ndarray
         Whether places may be snapped to each polyline, shape (num_polylines,), bool.
     along : numpy.ndarray
@@ -132,6 +132,7 @@ class StreetLines:
             raise QueryError("the graph has no arcs, so there is nowhere to go")
         self.graph = graph
         streets = graph.streets
+        self.measure = ground_metres if streets is not None and streets.ellipsoid else haversine
         if streets is not None:
             self.first = streets.polyline_first.astype(np.int64)
             self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
@@ -263,26 +264,11 @@ class StreetLines:
         passed = np.zeros(len(self.points))
         for first in range(0, len(passed) - 1, _AT_ONCE):
             some = self.points[first : first + _AT_ONCE + 1]
-            measure = ground_metres if self._on_ellipsoid else haversine
-            passed[first + 1 : first + len(some)] = measure(*some[:-1].T, *some[1:].T)
+            passed[first + 1 : first + len(some)] = self.measure(*some[:-1].T, *some[1:].T)
         passed[self.first[:-1]] = 0.0  # no piece ends at the first point
         np.cumsum(passed, out=passed)
         passed -= np.repeat(passed[self.first[:-1]], np.diff(self.first))
         return own(passed)
-
-    @cached_property
-    def _on_ellipsoid(self) -> bool:
-        """Whether lengths of streets are those on the ellipsoid, not on a sphere; some of them tell."""
-        streets = self.graph.streets
-        if streets is None:
-            return False
-        arcs = np.arange(min(_TELLING, self.graph.num_arcs))
-        off = np.zeros(2)
-        for arc in arcs.tolist():
-            points = self.polyline_points(int(self.polyline_of[arc]))
-            for way, measure in enumerate((haversine, ground_metres)):
-                off[way] += abs(float(measure(*points[:-1].T, *points[1:].T).sum()) - float(streets.length[arc]))
-        return bool(off[1] < off[0])
 
     @cached_property
     def plane(self) -> StreetPlane:
@@ -323,8 +309,7 @@ class StreetLines:
     def metres_along(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> float:
         """Return the metres of the points that `piece` returns."""
         points = self.piece(arc, start, end)
-        measure = ground_metres if self._on_ellipsoid else haversine
-        return float(measure(*points[:-1].T, *points[1:].T).sum())
+        return float(self.measure(*points[:-1].T, *points[1:].T).sum())
 
     @cached_property
     def tree(self) -> StreetTree:

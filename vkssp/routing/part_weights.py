@@ -1,9 +1,9 @@
 """Weights of parts of arcs, whose ends are snapped points.
 
-A part of an arc weighs its share of the arc by length, unless the graph knows the weights of the pieces of which the
-arc consists (`Streets.piece_weight`). Then each point has a whole weight before it, that of the pieces up to it and of the
-part of its own piece, cut to whole units on one side (`Streets.counted_from_end`), and a part weighs the difference of
-the weights before its two ends.
+A part of an arc weighs its share of the arc by length, unless the graph knows the weights of the pieces that the arc
+consists of (`Streets.piece_weight`). Then each point has a whole weight before it: that of the pieces up to it, and
+that of the part of its own piece, cut to whole units on one side (`Streets.counted_from_end`). A part weighs the
+difference of the weights before its two ends.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph
+from vkssp.graph.streets import Streets
 from vkssp.routing.lines import Snap
 
 Indices = npt.NDArray[np.int64]
@@ -56,10 +57,29 @@ def part_weight(graph: Graph, arc: int, part: float, start: Snap | None = None, 
         if snap is not None and snap.polyline == line:
             at = first + snap.segment
             own = int(streets.piece_weight[at, side])
-            from_end = bool(streets.counted_from_end[line])
-            units = math.floor(own * (1.0 - snap.share if from_end else snap.share))
-            weights[which] = int(passed[at + side, side]) + (units if from_end == bool(side) else own - units)
+            weights[which] = int(passed[at + side, side]) + units_before(streets, line, side, own, snap.share)
     return weights[1] - weights[0]
+
+
+def units_before(streets: Streets, line: int, side: int, own: int, share: float) -> int:
+    """Return the whole units before a point on a piece, in the direction of travel.
+
+    Parameters
+    ----------
+    streets : Streets
+        The streets.
+    line : int
+        The polyline.
+    side : int
+        0 along the polyline, 1 against it.
+    own : int
+        Units of the piece.
+    share : float
+        The part of the piece before the point, along the polyline.
+    """
+    from_end = bool(streets.counted_from_end[line])
+    units = math.floor(own * (1.0 - share if from_end else share))
+    return units if from_end == bool(side) else own - units
 
 
 class Points(NamedTuple):

@@ -122,6 +122,7 @@ def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
         snapped_lon=snap.lon,
         snapped_m=snap.metres,
         name=name,
+        position=(snap.polyline, snap.segment, snap.share),
     )
 
 

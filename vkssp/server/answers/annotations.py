@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,13 @@ import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
-from vkssp.graph.geo import haversine
+from vkssp.graph.csr import within
+from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.metric import duration
+from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.route import Leg
+from vkssp.routing.part_weights import units_before
+from vkssp.server.answers.numbers import digits
 
 Floats = npt.NDArray[np.float64]
 _Pieces = tuple[npt.NDArray[np.int64] | None, Floats, Floats, Floats]
@@ -47,7 +51,7 @@ def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
     if "weight" in wanted:
         made["weight"] = np.floor(10.0 * weights + 0.5) / 10.0
     if "distance" in wanted:
-        made["distance"] = metres
+        made["distance"] = [digits(one) for one in metres.tolist()]
     if "speed" in wanted:
         speeds = np.divide(metres, durations, out=np.zeros_like(metres), where=durations > 0)
         made["speed"] = np.floor(10.0 * speeds + 0.5) / 10.0
@@ -61,49 +65,67 @@ def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
 
 def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     """Return the OSM nodes that pieces join, one more than pieces, and metres, seconds and weights of the pieces."""
-    streets = graph.streets
+    streets, arcs = graph.streets, leg.arcs
     assert streets is not None
-    arcs = leg.arcs
     if len(arcs) == 0:
         return np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
-    points = streets.points_along(arcs)
-    nodes = None if streets.point_node is None else streets.nodes_along(arcs)
     bounds, line = streets.polyline_first.astype(np.int64), streets.polyline[arcs].astype(np.int64)
+    side = streets.backward[arcs].astype(np.int64)
     counts = bounds[line + 1] - bounds[line] - 1  # pieces of each arc
     arc_of = np.repeat(np.arange(len(arcs)), counts)
-    metres = haversine(*points[:-1].T, *points[1:].T)
-    whole = np.bincount(arc_of, metres, len(arcs))
+    # The point with the smaller number of each piece.
+    at = (bounds[line] + np.where(side, counts - 1, 0))[arc_of] + np.where(side, -1, 1)[arc_of] * within(counts)
+    begins, ends = at + side[arc_of], at + 1 - side[arc_of]
+    measure = ground_metres if streets.ellipsoid else haversine
+    lat, lon = (streets.points[:, axis] * COORDINATE_SCALE for axis in (0, 1))
+    metres = measure(lat[begins], lon[begins], lat[ends], lon[ends])
+    whole = np.bincount(arc_of, metres, len(arcs))[arc_of]
+    share = np.divide(metres, whole, out=np.zeros_like(metres), where=whole > 0)
     turns = 0 if streets.turn is None else streets.turn[arcs]
-    weights = graph.weight[arcs].astype(np.float64) - turns
-    weights *= duration(graph, 1) or graph.scale or 1.0
-    seconds = weights
+    # Units of pieces, or None, those of whole arcs, and the unit.
+    amounts: list[tuple[Any, Floats, float]] = [
+        (streets.piece_weight, graph.weight[arcs].astype(np.float64) - turns, duration(graph, 1) or graph.scale or 1.0)
+    ]
     if streets.seconds is not None:
         of_turns = 0.0 if streets.turn_seconds is None else streets.turn_seconds[arcs]
-        seconds = streets.seconds[arcs].astype(np.float64) - of_turns
-    # The pieces on which the leg begins and ends, and what of them is travelled.
-    first = _piece_at(points[: counts[0] + 1], leg.origin.snapped_lat, leg.origin.snapped_lon)
-    begin = len(metres) - counts[-1] if len(arcs) > 1 else first
-    ending = points[begin:]
-    last = begin + _piece_at(ending, leg.destination.snapped_lat, leg.destination.snapped_lon)
-    start = leg.origin.snapped_lat, leg.origin.snapped_lon
-    end = leg.destination.snapped_lat, leg.destination.snapped_lon
-    travelled = metres.copy()
-    travelled[first] = _metres(start, end if first == last else points[first + 1])
-    travelled[last] = _metres(start if first == last else points[last], end)
-    # Of the length of its arc, which may be measured on an ellipsoid.
-    share = np.divide(travelled, whole[arc_of], out=np.zeros_like(travelled), where=whole[arc_of] > 0)
-    travelled = share * streets.length[arcs].astype(np.float64)[arc_of]
-    kept = slice(first, last + 1)
-    seconds, weights = ((share * values[arc_of])[kept] for values in (seconds, weights))
-    return None if nodes is None else nodes[first : last + 2], travelled[kept], seconds, weights
+        in_tenths = None if streets.piece_seconds is None else streets.piece_seconds / 0.1
+        amounts.append((in_tenths, (streets.seconds[arcs].astype(np.float64) - of_turns) / 0.1, 0.1))
+    # The pieces on which the leg begins and ends, and what of them is before its start, and up to its end.
+    first, last, before, up_to = 0, len(at) - 1, 0.0, 1.0
+    origin, destination = leg.origin.position, leg.destination.position
+    if origin is not None and origin[0] == line[0] and leg.parts[0] < 1.0:
+        first = int(counts[0]) - 1 - origin[1] if side[0] else origin[1]
+        before = 1.0 - origin[2] if side[0] else origin[2]
+    if destination is not None and destination[0] == line[-1] and leg.parts[-1] < 1.0:
+        last = len(at) - 1 - destination[1] if side[-1] else len(at) - int(counts[-1]) + destination[1]
+        up_to = 1.0 - destination[2] if side[-1] else destination[2]
+    values = []
+    for pieces, of_arcs, unit in amounts:
+        own, fits = share * of_arcs[arc_of], np.zeros(len(arcs), np.bool_)
+        if pieces is not None:
+            known = np.rint(pieces[at, side[arc_of]].astype(np.float64))
+            fits = np.abs(np.bincount(arc_of, known, len(arcs)) - of_arcs) < 0.5
+            own = np.where(fits[arc_of], known, own)
+        cut = []
+        for piece, part, position in ((first, before, origin), (last, up_to, destination)):
+            arc = arc_of[piece]
+            if position is not None and 0.0 < part < 1.0 and fits[arc]:
+                cut.append(units_before(streets, int(line[arc]), int(side[arc]), int(own[piece]), position[2]))
+            else:
+                cut.append(part * own[piece])
+        own[last] = cut[1]
+        own[first] -= cut[0]
+        values.append(own[first : last + 1] * unit)
+    if before > 0.0 or up_to < 1.0:
+        here = (leg.origin.snapped_lat, leg.origin.snapped_lon), (lat[begins[first]], lon[begins[first]])
+        there = (leg.destination.snapped_lat, leg.destination.snapped_lon), (lat[ends[last]], lon[ends[last]])
+        start, end = here[before == 0.0], there[up_to == 1.0]
+        metres[first] = _metres(measure, start, end if first == last else (lat[ends[first]], lon[ends[first]]))
+        metres[last] = _metres(measure, start if first == last else (lat[begins[last]], lon[begins[last]]), end)
+    ids = streets.point_node
+    nodes = None if ids is None else np.append(ids[begins[first : last + 1]], ids[ends[last]])
+    return nodes, metres[first : last + 1], values[-1], values[0]
 
 
-def _piece_at(points: Floats, lat: float, lon: float) -> int:
-    """Return the number of the piece of a line that a point lies on."""
-    beside = haversine(points[:, 0], points[:, 1], lat, lon)
-    detour = beside[:-1] + beside[1:] - haversine(*points[:-1].T, *points[1:].T)
-    return int(np.argmin(detour))
-
-
-def _metres(start: Any, end: Any) -> float:
-    return float(haversine(start[0], start[1], end[0], end[1]))
+def _metres(measure: Callable[..., Any], start: tuple[float, float], end: tuple[float, float]) -> float:
+    return float(measure(*(np.array([value]) for value in (*start, *end)))[0])
