@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.osm_maps import write_osm
-from vkssp import Router, read_graph
+from vkssp import UNREACHABLE, Router, Solver, read_graph
 from vkssp.cli import main
 from vkssp.errors import FormatError, QueryError
 from vkssp.formats.traffic_csv import read_segment_speeds, read_turn_penalties
@@ -34,6 +34,14 @@ def seconds(graph: Graph, a: int, b: int) -> float:
     return found
 
 
+def is_reached(graph: Graph, a: int, b: int) -> bool:
+    """Return whether a path leads from one OSM node to another; the router would begin elsewhere if none does."""
+    assert graph.streets is not None
+    start, end = (np.flatnonzero(graph.streets.node == one) for one in (a, b))
+    with Solver(graph, device="cpu") as solver:
+        return any(bool((solver.distances(int(one))[end] != UNREACHABLE).any()) for one in start)
+
+
 @pytest.mark.parametrize("turns", ["none", "costs"])
 def test_speeds_hold_for_one_direction_of_one_piece(tmp_path: Path, turns: str) -> None:
     graph = graph_of(tmp_path, turns)
@@ -50,10 +58,25 @@ def test_a_speed_of_0_closes(tmp_path: Path) -> None:
     closed = with_segment_speeds(graph, [[3, 4]], [0])
     assert seconds(closed, 4, 1) == pytest.approx(3 * PIECE_S, abs=0.3)
     assert graph.streets is not None and closed.streets is not None
-    # No arc leads along the way to node 4, whatever turn leads into it.
-    to_4 = (graph.streets.way == 1) & ~graph.streets.backward & (graph.streets.length > 2000)
-    left = (closed.streets.way == 1) & ~closed.streets.backward & (closed.streets.length > 2000)
-    assert to_4.any() and not left.any() and closed.num_arcs == graph.num_arcs - to_4.sum()
+    # No arc leads along the way to node 4, whatever turn leads into it, but places before node 3 are reached.
+    left = (closed.streets.way == 1) & ~closed.streets.backward
+    assert not np.isin(closed.head[left], np.flatnonzero(closed.streets.node == 4)).any()
+    assert seconds(closed, 2, 3) == pytest.approx(PIECE_S, abs=0.2)
+    assert is_reached(graph, 2, 4) and not is_reached(closed, 2, 4)
+
+
+@pytest.mark.parametrize("turns", ["none", "costs"])
+@pytest.mark.parametrize("way_back", [False, True])
+def test_a_closed_piece_cuts_its_street(tmp_path: Path, turns: str, way_back: bool) -> None:
+    graph = graph_of(tmp_path, turns)
+    closed = with_segment_speeds(graph, [[2, 3], [3, 2]] if way_back else [[3, 2]], [0] * (1 + way_back))
+    closed.save(tmp_path / "closed.graph")  # what is read again has been checked
+    closed = Graph.load(tmp_path / "closed.graph")
+    assert not is_reached(closed, 4, 2)
+    assert seconds(closed, 3, 4) == pytest.approx(PIECE_S, abs=0.2)
+    assert seconds(closed, 4, 3) == pytest.approx(PIECE_S, abs=0.2)
+    if not way_back:
+        assert seconds(closed, 2, 4) == pytest.approx(seconds(graph, 2, 4), abs=0.2)
 
 
 def test_rates_part_weights_from_durations(tmp_path: Path) -> None:

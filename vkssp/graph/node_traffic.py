@@ -6,6 +6,7 @@ The rules are those of OSRM's files of segment speeds and turn penalties.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +14,16 @@ import numpy.typing as npt
 from vkssp.arrays import own
 from vkssp.checks import array_of, shown
 from vkssp.errors import QueryError
-from vkssp.graph.csr import UNREACHABLE, rows_of, within
-from vkssp.graph.geo import haversine
+from vkssp.graph.closed_pieces import without_pieces
+from vkssp.graph.csr import UNREACHABLE, within
+from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.graph import Graph, checked_graph
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+#: Seconds of the whole units of `Streets.piece_seconds`.
+SECONDS_OF_PIECES = 0.1
 #: Fastest speed, in km/h.
 _MOST_SPEED = 1000.0
 
@@ -29,7 +33,8 @@ def with_segment_speeds(
 ) -> Graph:
     """Return a graph with other speeds between OSM nodes.
 
-    Arcs keep the time of the turn into them. If one of the pieces of an arc is closed, the arc is left out.
+    Arcs keep the time of the turn into them. Streets are cut where a piece is closed; the nodes at which they are cut
+    have numbers after all others (`vkssp.graph.closed_pieces`).
 
     Parameters
     ----------
@@ -41,8 +46,8 @@ def with_segment_speeds(
     speeds : array_like
         Speed of each, in km/h, from 0, which closes it, to 1000; shape (k,).
     rates : array_like, optional
-        Metres for one unit of weight of each, more than 0; infinity leaves the weight as it is, and NaN takes the
-        duration for the weight. Shape (k,). By default all weights are durations.
+        Metres for one unit of weight of each, more than 0 unless it is closed; infinity leaves the weight as it is, and
+        NaN takes the duration for the weight. Shape (k,). By default all weights are durations.
 
     Returns
     -------
@@ -61,7 +66,7 @@ def with_segment_speeds(
     if not ((given >= 0) & (given <= _MOST_SPEED)).all():
         raise QueryError(f"speeds hold one that is not from 0 to {_MOST_SPEED:.0f}; give km/h, 0 for closed")
     paces = np.full(len(pairs), np.nan) if rates is None else _numbers(rates, "rates", len(pairs))
-    if not (np.isnan(paces) | (paces > 0)).all():
+    if not (np.isnan(paces) | (paces > 0) | (given == 0)).all():
         raise QueryError("rates hold one that is not more than 0; give metres for one unit of weight")
     if not np.isnan(paces).all():
         graph = _with_seconds(graph)
@@ -69,18 +74,37 @@ def with_segment_speeds(
     pieces = _Pieces(streets, pairs)
     weight, turn, seconds, of_turn, unit = _amounts(graph)
     drive, weigh = seconds - of_turn, weight - turn
-    arc, share, which = pieces.of_arcs(streets)
+    arc, share, which, at = pieces.of_arcs(streets)
     with np.errstate(divide="ignore"):
         taken = streets.length[arc] * share * 3.6 / given[which]
         weighed = np.where(np.isnan(paces[which]), taken, streets.length[arc] * share / paces[which])
     weighed = np.where(np.isinf(paces[which]), share * weigh[arc], weighed)
-    closed = np.zeros(graph.num_arcs, np.bool_)
-    closed[arc[given[which] == 0]] = True
     is_open = given[which] > 0
-    drive += np.bincount(arc[is_open], (taken - share * drive[arc])[is_open], graph.num_arcs)
-    weigh += np.bincount(arc[is_open], (weighed - share * weigh[arc])[is_open], graph.num_arcs)
+    side = streets.backward[arc].astype(np.int64)
+    new: dict[str, Any] = {}
+    for name, amounts, values, whole in (
+        ("piece_weight", weigh, weighed, unit),
+        ("piece_seconds", drive, taken, SECONDS_OF_PIECES),
+    ):
+        known = getattr(streets, name)
+        before = share * amounts[arc]
+        if known is not None:  # whole units, at least one
+            size = 1.0 if name == "piece_seconds" else unit
+            before = known[at, side] * size
+            values = np.where(is_open, np.maximum(np.rint(values / whole), 1.0) * whole, values)
+            new[name] = known.copy()
+            new[name][at[is_open], side[is_open]] = (values / size)[is_open]
+        amounts += np.bincount(arc[is_open], (values - before)[is_open], graph.num_arcs)
     changed = _changed(graph, weigh, turn, drive, of_turn, unit)
-    return _without(changed, closed) if closed.any() else changed
+    if new:
+        assert changed.streets is not None
+        new = {name: own(values.astype(getattr(streets, name).dtype)) for name, values in new.items()}
+        changed = replace(changed, streets=replace(changed.streets, **new))
+    if is_open.all():
+        return changed
+    closed = np.zeros((len(streets.points), 2), np.bool_)
+    closed[at[~is_open], side[~is_open]] = True
+    return without_pieces(changed, closed)
 
 
 def with_turn_penalties(
@@ -183,6 +207,8 @@ class _Pieces:
         For each direction, the polyline of each piece, and the index of its speed.
     share : numpy.ndarray
         For each direction, the piece's part of its polyline by length.
+    at : numpy.ndarray
+        For each direction, the first point of each piece.
     """
 
     def __init__(self, streets: Streets, pairs: Ints) -> None:
@@ -193,17 +219,19 @@ class _Pieces:
         at = first[:-1][line] + within(count)
         here, there = streets.point_node[at], streets.point_node[at + 1]
         lat, lon = (streets.points[:, side] * COORDINATE_SCALE for side in (0, 1))
-        metres = haversine(lat[at], lon[at], lat[at + 1], lon[at + 1])
+        measure = ground_metres if streets.ellipsoid else haversine
+        metres = measure(lat[at], lon[at], lat[at + 1], lon[at + 1])
         total = np.bincount(line, metres, len(count))[line]
         share = np.divide(metres, total, out=1.0 / count[line], where=total > 0)
         found = [_matched(np.column_stack(ends), pairs) for ends in ((here, there), (there, here))]
         kept = [np.flatnonzero(which >= 0) for which in found]
         self.line = [line[some] for some in kept]
         self.share = [share[some] for some in kept]
+        self.at = [at[some] for some in kept]
         self.which = [which[some] for which, some in zip(found, kept, strict=True)]
 
-    def of_arcs(self, streets: Streets) -> tuple[Ints, Floats, Ints]:
-        """Return the arc, the share and the index of the speed of each piece of each arc."""
+    def of_arcs(self, streets: Streets) -> tuple[Ints, Floats, Ints, Ints]:
+        """Return the arc, the share, the index of the speed and the first point of each piece of each arc."""
         parts = []
         for side in (0, 1):
             arcs = np.flatnonzero(streets.backward == bool(side))
@@ -212,12 +240,10 @@ class _Pieces:
             low, high = (np.searchsorted(lines, self.line[side], end) for end in ("left", "right"))
             count = high - low
             piece = np.repeat(np.arange(len(count)), count)
-            parts.append((by_line[low[piece] + within(count)], self.share[side][piece], self.which[side][piece]))
-        return (
-            np.concatenate([part[0] for part in parts]),
-            np.concatenate([part[1] for part in parts]),
-            np.concatenate([part[2] for part in parts]),
-        )
+            columns = (values[side][piece] for values in (self.share, self.which, self.at))
+            parts.append((by_line[low[piece] + within(count)], *columns))
+        arc, share, which, first = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return arc, share, which, first
 
 
 def _amounts(graph: Graph) -> tuple[Floats, Floats, Floats, Floats, float]:
@@ -259,23 +285,7 @@ def _with_seconds(graph: Graph) -> Graph:
         streets,
         seconds=own(seconds.astype(np.float32)),
         turn_seconds=None if streets.turn is None else own(of_turn.astype(np.float32)),
+        piece_seconds=None if streets.piece_weight is None else own((streets.piece_weight * unit).astype(np.float32)),
         seconds_per_weight=0.0,
     )
     return replace(graph, streets=apart, scale=unit)
-
-
-def _without(graph: Graph, closed: npt.NDArray[np.bool_]) -> Graph:
-    """Return a graph without some arcs; its nodes stay."""
-    kept = np.flatnonzero(~closed)
-    first_out, by_tail = rows_of(graph.tail[kept], graph.num_nodes)
-    kept = kept[by_tail]
-    assert graph.streets is not None
-    found = Graph.from_csr(
-        own(first_out),
-        graph.head[kept],
-        graph.weight[kept],
-        lat=graph.lat,
-        lon=graph.lon,
-        streets=graph.streets.take(kept),
-    )
-    return replace(found, scale=graph.scale, names=graph.names)
