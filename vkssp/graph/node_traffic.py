@@ -18,7 +18,7 @@ from vkssp.graph.closed_pieces import without_pieces
 from vkssp.graph.csr import UNREACHABLE, within
 from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.graph import Graph, checked_graph
-from vkssp.graph.streets import COORDINATE_SCALE, Streets
+from vkssp.graph.streets import COORDINATE_SCALE, MOST_PIECE_UNITS, Streets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -91,7 +91,7 @@ def with_segment_speeds(
         if known is not None:  # whole units, at least one
             size = 1.0 if name == "piece_seconds" else unit
             before = known[at, side] * size
-            values = np.where(is_open, np.maximum(np.rint(values / whole), 1.0) * whole, values)
+            values = np.where(is_open, np.clip(np.rint(values / whole), 1.0, MOST_PIECE_UNITS) * whole, values)
             new[name] = known.copy()
             new[name][at[is_open], side[is_open]] = (values / size)[is_open]
         amounts += np.bincount(arc[is_open], (values - before)[is_open], graph.num_arcs)

@@ -21,6 +21,8 @@ COORDINATE_SCALE = 1e-7
 LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
 #: Metres of the longest street: ten times the Earth's circumference. In tenths of a metre they fit into 32 bits.
 MOST_METRES = 4e8
+#: Most units of `Streets.piece_weight` that profiles and files of speeds give a piece, as in OSRM.
+MOST_PIECE_UNITS = 2**22 - 2
 #: Bounds of the seconds per unit of weight; within them no duration leaves the range of single precision.
 _LEAST_SECONDS, _MOST_SECONDS = 1e-18, 1e9
 #: Names of the modes of travel, as OSRM has them; `Streets.mode` holds indices into them.

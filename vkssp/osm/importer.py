@@ -120,15 +120,16 @@ def import_extract(
     try:
         if vehicle.fixed.way_seconds:
             roads = replace(roads, duration=np.full(len(roads.way), vehicle.fixed.way_seconds))
-        seconds, pieces = travel_seconds(roads, segments), None
+        exact = seconds = travel_seconds(roads, segments)
+        pieces = None
         if vehicle.round_pieces:
-            pieces = shared_pieces(seconds, segments, SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid)
+            pieces = shared_pieces(exact, segments, SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid)
             seconds = sums_of(pieces, seconds, segments, SECONDS_PER_WEIGHT)
         rules, fixed = vehicle.weight, vehicle.fixed
         is_duration = rules.name == "duration" and rules.precision == 1.0 and not fixed.weighs
         weights = weight_pieces = None
         if not is_duration:
-            weights, weight_pieces = travel_weights(roads, segments, seconds, vehicle)
+            weights, weight_pieces = travel_weights(roads, segments, exact, vehicle)
         if fixed.piece_seconds:
             pieces = equal_pieces(seconds, segments, round(fixed.piece_seconds / SECONDS_PER_WEIGHT))
             seconds = sums_of(pieces, seconds, segments, SECONDS_PER_WEIGHT)

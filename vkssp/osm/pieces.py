@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.graph import UNREACHABLE
+from vkssp.graph.streets import MOST_PIECE_UNITS
 from vkssp.osm.segments import Floats, Segments, steps_between
 
 Pieces = npt.NDArray[np.uint32]
@@ -41,7 +41,7 @@ def shared_pieces(values: Floats, segments: Segments, unit: float, *, ellipsoid:
         driven = (values[:, side] - segments.wait)[segment]
         counts = (segments.length[segment] > 0) & np.isfinite(driven)
         units = np.maximum(np.rint(share * np.where(counts, driven, 0.0) / unit), 1.0)
-        found[inside, side] = np.where(counts, np.minimum(units, UNREACHABLE), 0)
+        found[inside, side] = np.where(counts, np.minimum(units, MOST_PIECE_UNITS), 0)
     return own(found)
 
 
@@ -50,7 +50,7 @@ def equal_pieces(values: Floats, segments: Segments, units: int) -> Pieces:
     inside, segment = _inside(segments)
     found = np.zeros((len(segments.points), 2), np.uint32)
     counts = (segments.length[:, None] > 0) & np.isfinite(values)
-    found[inside] = np.where(counts[segment], units, 0)
+    found[inside] = np.where(counts[segment], min(units, MOST_PIECE_UNITS), 0)
     return own(found)
 
 
