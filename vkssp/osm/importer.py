@@ -120,10 +120,12 @@ def import_extract(
     try:
         if vehicle.fixed.way_seconds:
             roads = replace(roads, duration=np.full(len(roads.way), vehicle.fixed.way_seconds))
-        exact = seconds = travel_seconds(roads, segments)
+        exact = seconds = travel_seconds(roads, segments, evenly=vehicle.round_pieces)
         pieces = None
         if vehicle.round_pieces:
-            pieces = shared_pieces(exact, segments, SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid)
+            pieces = shared_pieces(
+                exact, segments, _is_timed(roads, segments), SECONDS_PER_WEIGHT, ellipsoid=vehicle.ellipsoid
+            )
             seconds = sums_of(pieces, seconds, segments, SECONDS_PER_WEIGHT)
         rules, fixed = vehicle.weight, vehicle.fixed
         is_duration = rules.name == "duration" and rules.precision == 1.0 and not fixed.weighs
@@ -182,10 +184,16 @@ def _no_road(path: str | Path, profile: Profile) -> FormatError:
     return FormatError(f"no road in {path} that {profile.vehicle} may use; take an extract that holds streets")
 
 
-def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
+def travel_seconds(roads: RawRoads, segments: Segments, *, evenly: bool = False) -> Floats:
     """Return the travel time of each segment in seconds, along its way and against it; infinity if not allowed.
 
-    If a tag gives the duration of a whole way, it is divided among the way's segments by their lengths.
+    Parameters
+    ----------
+    roads, segments
+        The ways and their pieces.
+    evenly : bool
+        If a tag gives the duration of a whole way, whether it is divided among the way's pieces between OSM nodes, each
+        of which takes as long as the others, as in OSRM; otherwise it is divided by length.
 
     Returns
     -------
@@ -196,14 +204,22 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
     speed = roads.speed[way]
     with np.errstate(divide="ignore", invalid="ignore"):
         seconds = length[:, None] * 3.6 / speed
-    whole = roads.duration[way] * _share_of_way(roads, segments)
+    whole = roads.duration[way] * _share_of_way(roads, segments, evenly=evenly)
     seconds = np.where(np.isnan(whole)[:, None], seconds, whole[:, None]) + segments.wait[:, None]
     return np.where(speed > 0, seconds, np.inf)
 
 
-def _share_of_way(roads: RawRoads, segments: Segments) -> Floats:
-    """Return the share of each segment in the length of its way, shape (num_segments,)."""
+def _is_timed(roads: RawRoads, segments: Segments) -> npt.NDArray[np.bool_]:
+    """Return whether the duration of each segment is that of its way, shape (num_segments,)."""
+    found: npt.NDArray[np.bool_] = ~np.isnan(roads.duration[segments.way])
+    return found
+
+
+def _share_of_way(roads: RawRoads, segments: Segments, *, evenly: bool) -> Floats:
+    """Return the share of each segment in its way, by the number of pieces or by length, shape (num_segments,)."""
     way, length = segments.way, segments.length
+    if evenly:
+        length = np.where(length > 0, np.diff(segments.polyline_first.astype(np.float64)) - 1.0, 0.0)
     way_length = np.bincount(way, weights=length, minlength=len(roads.way))[way]
     return np.divide(length, way_length, out=np.zeros(len(length)), where=way_length > 0)
 
@@ -252,9 +268,9 @@ def travel_weights(
         assert roads.factor is not None
         wait = segments.wait[:, None]
         found = (seconds - wait) / roads.factor[segments.way] + wait
-    fixed, is_open = profile.fixed, np.isfinite(seconds)
+    fixed, is_open, evenly = profile.fixed, np.isfinite(seconds), profile.round_pieces
     if fixed.way_weight:
-        found = np.where(is_open, (fixed.way_weight * _share_of_way(roads, segments))[:, None], np.inf)
+        found = np.where(is_open, (fixed.way_weight * _share_of_way(roads, segments, evenly=evenly))[:, None], np.inf)
     for side, rate in enumerate((fixed.rate, fixed.rate_back)):
         if rate:
             found[:, side] = np.where(is_open[:, side], segments.length / rate, np.inf)
@@ -262,5 +278,8 @@ def travel_weights(
     if fixed.piece_weight:
         pieces = equal_pieces(seconds, segments, round(fixed.piece_weight / unit))
     elif profile.round_pieces:
-        pieces = shared_pieces(found, segments, unit, ellipsoid=profile.ellipsoid)
+        even = _is_timed(roads, segments)
+        if fixed.way_weight or any((fixed.rate, fixed.rate_back)) or profile.weight.name == "distance":
+            even = np.full(len(even), bool(fixed.way_weight))
+        pieces = shared_pieces(found, segments, even, unit, ellipsoid=profile.ellipsoid)
     return (found, None) if pieces is None else (sums_of(pieces, found, segments, unit), pieces)

@@ -12,8 +12,10 @@ from vkssp.osm.segments import Floats, Segments, steps_between
 Pieces = npt.NDArray[np.uint32]
 
 
-def shared_pieces(values: Floats, segments: Segments, unit: float, *, ellipsoid: bool) -> Pieces:
-    """Return the shares of pieces in values of segments, by length, in whole units, at least one each.
+def shared_pieces(
+    values: Floats, segments: Segments, even: npt.NDArray[np.bool_], unit: float, *, ellipsoid: bool
+) -> Pieces:
+    """Return the shares of pieces in values of segments, in whole units, at least one each.
 
     Parameters
     ----------
@@ -21,6 +23,8 @@ def shared_pieces(values: Floats, segments: Segments, unit: float, *, ellipsoid:
         Values of each segment along its way and against it, infinity if not allowed, shape (num_segments, 2).
     segments : Segments
         The segments.
+    even : numpy.ndarray
+        Whether the pieces of each segment have equal shares, not shares by length, shape (num_segments,), bool.
     unit : float
         The unit.
     ellipsoid : bool
@@ -35,7 +39,8 @@ def shared_pieces(values: Floats, segments: Segments, unit: float, *, ellipsoid:
     lat, lon = segments.points.T
     metres = steps_between(np.ascontiguousarray(lat), np.ascontiguousarray(lon), ellipsoid=ellipsoid)
     inside, segment = _inside(segments)
-    share = metres[inside] / np.maximum(segments.length[segment], 1e-9)
+    count = np.bincount(segment, minlength=len(even))
+    share = np.where(even[segment], 1.0 / count[segment], metres[inside] / np.maximum(segments.length[segment], 1e-9))
     found = np.zeros((len(segments.points), 2), np.uint32)
     for side in (0, 1):
         driven = (values[:, side] - segments.wait)[segment]
