@@ -31,6 +31,8 @@ class Avoided:
         The streets.
     areas : shapely.Polygon or shapely.MultiPolygon
         The areas, longitude and latitude in degrees; see `vkssp.routing.areas.read_areas`.
+    before : Avoided, optional
+        What is avoided beside the areas.
 
     Attributes
     ----------
@@ -54,26 +56,34 @@ class Avoided:
     excluded: npt.NDArray[np.bool_] | None = None
     has_areas = True
 
-    def __init__(self, lines: StreetLines, areas: Any) -> None:
+    def __init__(self, lines: StreetLines, areas: Any, before: Avoided | None = None) -> None:
         import shapely
 
         turns = (0.0, 360.0, -360.0)  # longitudes of lines across the 180th meridian continue beyond it
-        self._area = shapely.union_all([_moved(areas, turn) for turn in turns])
-        shapely.prepare(self._area)
+        area = shapely.union_all([_moved(areas, turn) for turn in turns])
+        shapely.prepare(area)
         extent = shapely.box(lines.west, lines.south, lines.east, lines.north)
         swapped = shapely.transform(areas, lambda points: points[:, ::-1])
-        if not shapely.intersects(self._area, extent) and shapely.intersects(swapped, extent):
+        if not shapely.intersects(area, extent) and shapely.intersects(swapped, extent):
             raise QueryError(
                 "the areas to avoid are on this map only with latitude and longitude swapped; GeoJSON has the "
                 "longitude first"
             )
-        which = np.repeat(np.arange(lines.num_polylines), np.diff(lines.first))
-        polylines = shapely.linestrings(lines.points[:, ::-1], indices=which)
-        self.touched: npt.NDArray[np.bool_] = shapely.intersects(self._area, polylines)
+        self._area, self.touched = area, _touched(lines, area)
+        if before is not None:
+            self.excluded, self.touched = before.excluded, self.touched | before.touched
+            self._area = shapely.union(area, before._area)
+            shapely.prepare(self._area)
+        self._close(lines, "the areas to avoid touch every street of the map; give smaller ones")
+
+    def _close(self, lines: StreetLines, nothing_left: str) -> None:
+        """Make the graph without the arcs along touched polylines."""
         closed = self.touched[lines.polyline_of]
         if closed.all():
-            raise QueryError("the areas to avoid touch every street of the map; give smaller ones")
-        self.graph, self.arc_ids = _without(lines.graph, closed)
+            raise QueryError(nothing_left)
+        graph, self.arc_ids = _without(lines.graph, closed)
+        # A hierarchy needs no arc: those that are missing are infinite.
+        self.graph = replace(graph, hierarchy=lines.graph.hierarchy)
 
     @classmethod
     def excluding(cls, lines: StreetLines, excluded: npt.NDArray[np.bool_], before: Avoided | None) -> Avoided:
@@ -83,13 +93,16 @@ class Avoided:
         avoided = cls.__new__(cls) if before is None else copy.copy(before)
         if before is None:
             avoided._area, avoided.has_areas = shapely.MultiPolygon(), False
-        avoided.excluded = excluded
+        known = None if before is None else before.excluded
+        avoided.excluded = excluded if known is None else known | excluded
         avoided.touched = excluded if before is None else before.touched | excluded
-        closed = avoided.touched[lines.polyline_of]
-        if closed.all():
-            raise QueryError("these classes have every street of the map; exclude fewer")
-        graph, avoided.arc_ids = _without(lines.graph, closed)
-        avoided.graph = replace(graph, hierarchy=lines.graph.hierarchy)
+        avoided._close(lines, "these classes have every street of the map; exclude fewer")
+        return avoided
+
+    def on(self, lines: StreetLines) -> Avoided:
+        """Return the same streets of another graph, whose weights have another meaning."""
+        avoided = copy.copy(self)
+        avoided._close(lines, "the areas to avoid touch every street of the map; give smaller ones")
         return avoided
 
     def is_excluded(self, polyline: int) -> bool:
@@ -134,6 +147,25 @@ class Avoided:
         first = next(piece for piece in pieces if shapely.get_point(piece, 0) == begin)
         free, whole = (_metres(line) for line in (shapely.get_coordinates(first)[:, ::-1], points))
         return min(1.0, free / whole) if whole > 0 else 1.0
+
+
+def _touched(lines: StreetLines, area: Any) -> npt.NDArray[np.bool_]:
+    """Return the mask of the polylines that an area touches."""
+    import shapely
+
+    parts = shapely.get_parts(area)
+    parts = parts[shapely.intersects(parts, shapely.box(lines.west, lines.south, lines.east, lines.north))]
+    south_west, north_east = lines.corners
+    near = np.zeros(lines.num_polylines, np.bool_)
+    for west, south, east, north in shapely.bounds(parts).tolist():
+        is_apart = (south_west[:, 0] > north) | (south_west[:, 1] > east)
+        near |= ~(is_apart | (north_east[:, 0] < south) | (north_east[:, 1] < west))
+    found = np.flatnonzero(near)
+    points = [lines.polyline_points(line)[:, ::-1] for line in found.tolist()]
+    which = np.repeat(np.arange(len(found)), [len(one) for one in points])
+    polylines = shapely.linestrings(np.concatenate([np.zeros((0, 2)), *points]), indices=which)
+    near[found] = shapely.intersects(area, polylines)
+    return near
 
 
 def _moved(area: Any, degrees: float) -> Any:

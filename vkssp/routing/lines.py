@@ -259,6 +259,12 @@ class StreetLines:
         return self.points[self.first[polyline] : self.first[polyline + 1]]
 
     @cached_property
+    def corners(self) -> npt.NDArray[np.float64]:
+        """The south-western and the north-eastern corner of the box around each polyline, (2, num_polylines, 2)."""
+        begin = self.first[:-1]
+        return np.stack([extreme.reduceat(self.points, begin) for extreme in (np.minimum, np.maximum)])
+
+    @cached_property
     def passed_metres(self) -> npt.NDArray[np.float64]:
         """Metres from the beginning of each polyline to each of its points, shape (num_points,)."""
         passed = np.zeros(len(self.points))

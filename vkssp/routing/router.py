@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -16,19 +15,20 @@ import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
 from vkssp.checks import choice, flag, number_of, shown, whole_number, whole_numbers
-from vkssp.choices import DESTINATIONS, GAPS, MAX_SPEED_KMH, SOURCES
+from vkssp.choices import DESTINATIONS, GAPS, MAX_SPEED_KMH, SOURCES, TABLE_METRICS
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.distance_type import BITS_32
-from vkssp.graph.metric import in_seconds, measured_by, unit_of
+from vkssp.graph.metric import duration, in_seconds, measured_by, unit_of
 from vkssp.graph.traffic import Change, changed_weights, speed_weights
 from vkssp.resource import Resource
 from vkssp.route import Place, Route
 from vkssp.routing.alternatives import MAX_SHARING, MAX_STRETCH, MIN_OPTIMAL, checked_bounds, find_alternatives
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.cells import Cells, grid, hexagons
+from vkssp.routing.derived import Derived, Key
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
 from vkssp.routing.legs import find_leg_paths, merged
 from vkssp.routing.matching import Matching, checked_trace, match_trace
@@ -59,8 +59,8 @@ from vkssp.solver.table import Table, checked_metrics
 
 # Names of places in errors, and the largest number of alternatives that a caller may ask for.
 _ENDS, _MOST_ALTERNATIVES = ["from", "to"], 100
-# Number of routers without some classes of streets that a router keeps.
-_MOST_EXCLUDING = 8
+# Number of routers without some streets, or for other metrics, that a router keeps. Each has a graph of its own.
+_MOST_DERIVED = 8
 
 
 class _Backward(NamedTuple):
@@ -151,12 +151,14 @@ class Router(Resource):
         self._timed = graph
         # The graph whose streets gave the last durations, and the same graph weighted by them.
         self._clock: tuple[Graph, Graph] | None = None
-        # For a router that `excluding` returned: the whole graph of the other router whose weights it has.
+        # For a router that was made from another one: the graph of that router whose weights it has.
         self._whole: Graph | None = None
         self._backward: _Backward | None = None
         self._making_backward = threading.Lock()
-        # By classes, the one used last at the end.
-        self._excluding: OrderedDict[frozenset[str], Router] = OrderedDict()
+        # Routers made from this one, and those made from them, which share the cache; none has steps to itself.
+        self._derived: Derived[Router] = Derived(_MOST_DERIVED)
+        self._steps: Key = ()
+        self._deriving = threading.Lock()
         # Done here, not in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         index.prepare()
         self.solver.warm_up()
@@ -196,8 +198,8 @@ class Router(Resource):
         return index
 
     def _release(self) -> None:
-        for router in getattr(self, "_excluding", {}).values():
-            router.close()
+        if not getattr(self, "_steps", ((),)):
+            self._derived.close()
         backward = getattr(self, "_backward", None)
         for solver in (None if backward is None else backward.solver, getattr(self, "solver", None)):
             if solver is not None:
@@ -221,29 +223,102 @@ class Router(Resource):
             If the graph has no such class, or if no street would be left.
         """
         wanted = frozenset([classes] if isinstance(classes, str) else classes)
-        with self.solver.holding(), self._making_backward:  # in the order of `_facing`
-            index = self.index
-            excluded = _of_classes(index, wanted)
-            router = self._excluding.pop(wanted, None)
-            if router is None:
-                router = self._without(index, excluded)
-            elif router._whole is not index.graph:  # its weights have changed
-                graph = index.graph
-                router.change_weights(lambda _: (graph, None))
-            router._whole, router._timed = index.graph, self._timed
-            self._excluding[wanted] = router
-            while len(self._excluding) > _MOST_EXCLUDING:
-                self._excluding.popitem(last=False)  # closed when nobody uses it any more
-        return router
+        return self._derive(("excluding", wanted), lambda index: index.excluding(_of_classes(index, wanted)))
 
-    def _without(self, index: StreetIndex, excluded: npt.NDArray[np.bool_]) -> Router:
-        """Return a router without some polylines."""
-        found = index.excluding(excluded)
-        router = object.__new__(Router)
-        Resource.__init__(router)
-        router.solver, router.metric = self.solver.for_graph(found.searched), self.metric
-        router._indices, router._timed, router._backward, router._clock = (found,), self._timed, None, None
-        router._making_backward, router._excluding = threading.Lock(), OrderedDict()
+    def avoiding(self, areas: Areas) -> Router:
+        """Return a router on the same streets that enters no area of some, as if they had been given as `avoid`.
+
+        The router shares the streets, the preparation and the devices with this one, follows changes of its weights
+        when it is asked for again, and is closed with it. This router keeps it for the next call with the same areas,
+        and a few others.
+
+        Parameters
+        ----------
+        areas : str, Path, mapping or geometry
+            Areas, beside those that this router avoids; see the argument `avoid` of `Router`.
+
+        Raises
+        ------
+        QueryError
+            If an area is not valid, or if no street would be left.
+        FormatError
+            If a file with areas cannot be read.
+        """
+        area = read_areas(areas)
+        return self._derive(("avoiding", area.normalize().wkb), lambda index: index.avoiding(area))
+
+    def minimizing(self, metric: str) -> Router:
+        """Return a router on the same streets whose routes minimize another metric.
+
+        It shares the streets, the preparation and the devices with this router, follows changes of weights when it is
+        asked for again, and is closed with this router, which keeps it for the next call with the same metric. Of a
+        graph whose weights are durations, ``"duration"`` and ``"weight"`` are the same.
+
+        Parameters
+        ----------
+        metric : str
+            ``"duration"``, ``"distance"``, or ``"weight"`` for the weights of the graph.
+
+        Returns
+        -------
+        Router
+            This router, if it minimizes this metric.
+
+        Raises
+        ------
+        QueryError
+            If the metric is not known, or the graph has no durations, or no coordinates for distances.
+        """
+        choice(metric, "metric", TABLE_METRICS)
+        given = self.graph
+        has_seconds = given.streets is not None and given.streets.seconds is not None
+        if metric == "duration" and not has_seconds and duration(given, 1) is None:
+            raise QueryError("the graph knows no durations; give the metric 'weight' or 'distance'")
+        own_metric = "distance" if self.metric == "distance" else "weight" if has_seconds else "duration"
+        if metric == own_metric or (metric == "weight" and own_metric == "duration"):
+            return self
+
+        def measured(given: Graph) -> Graph:
+            if metric == "distance":
+                return measured_by(given, metric)
+            return self._clocked(given) if metric == "duration" else given
+
+        return self._derive(("minimizing", metric), measured=measured, metric=metric)
+
+    def _derive(
+        self,
+        step: Hashable,
+        without: Callable[[StreetIndex], StreetIndex] | None = None,
+        measured: Callable[[Graph], Graph] | None = None,
+        metric: str | None = None,
+    ) -> Router:
+        """Return a router whose index is made of this one's, or whose graph is made of the given one.
+
+        `step` is a name of what is done, for the next call.
+        """
+        key = (*self._steps, step)
+        with self.solver.holding(), self._deriving:
+            index = self.index
+            # The metric of the given graph does not matter to what is measured.
+            whole = index.graph if measured is None else self._given(index)
+            router = self._derived.get(key)
+            if router is None:
+                found = index.measured_by(measured(whole)) if measured is not None else index
+                found = found if without is None else without(found)
+                router = object.__new__(Router)
+                Resource.__init__(router)
+                router.solver = self.solver.for_graph(found.searched)
+                # The metric of routes of a graph with other durations is "duration", too; see `Router.metric`.
+                router.metric = self.metric if metric is None else "distance" if metric == "distance" else "duration"
+                router._indices, router._timed, router._backward, router._clock = (found,), self._timed, None, None
+                router._making_backward, router._deriving = threading.Lock(), threading.Lock()
+                router._derived, router._steps = self._derived, key
+            elif router._whole is not whole and metric != "distance":  # its weights have changed
+                graph = whole if measured is None else measured(whole)
+                router.change_weights(lambda _: (graph, None))
+            router._whole = whole
+            router._timed = self._timed if measured is None else whole
+            self._derived.put(key, router)
         return router
 
     @contextmanager

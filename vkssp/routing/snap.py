@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -123,6 +124,25 @@ class StreetIndex(StreetLines):
         index._masks = {}
         for name in ("useful", "parts", "islands", "_one_sided"):
             index.__dict__.pop(name, None)
+        return index
+
+    def avoiding(self, areas: Any) -> StreetIndex:
+        """Return an index of the streets that avoids areas, which shares all that does not change.
+
+        `areas` is a shapely.Polygon or shapely.MultiPolygon; see `vkssp.routing.areas.read_areas`.
+        """
+        index = copy.copy(self)
+        index.avoided = Avoided(self, areas, self.avoided)
+        index._masks = {}
+        index.__dict__.pop("useful", None)  # areas make neither islands nor parts
+        return index
+
+    def measured_by(self, graph: Graph) -> StreetIndex:
+        """Return an index of the same streets with a graph of the same arcs whose weights have another meaning."""
+        index = copy.copy(self)
+        index.graph = replace(graph, hierarchy=self.graph.hierarchy)
+        if self.avoided is not None:
+            index.avoided = self.avoided.on(index)
         return index
 
     def with_searched(self, searched: Graph) -> StreetIndex:
