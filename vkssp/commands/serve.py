@@ -30,6 +30,10 @@ _LIMITS = (
     ("nearest", 100, "streets near a place"),
     ("alternatives", 3, "alternatives to a route"),
     ("contours", 10, "isochrones of a request"),
+    ("avoid_areas", 50, "areas that a request avoids"),
+    ("avoid_points", 2000, "corners of these areas"),
+    ("origins", 1000, "origins of a request for opportunities"),
+    ("opportunities", 10_000, "opportunities of a request"),
     ("waiting", 1024, "requests that wait"),
 )
 
@@ -68,7 +72,7 @@ def add_arguments(parser: CommandParser) -> None:
     group = parser.rare_group("limits of requests (-1: none)")
     for name, default, what in _LIMITS:
         told = f"most {what} (default: {default})"
-        group.add_argument(f"--max-{name}", type=int, default=default, metavar="N", help=told)
+        group.add_argument(f"--max-{name.replace('_', '-')}", type=int, default=default, metavar="N", help=told)
     group.add_argument("--seconds", type=float, default=60.0, help="seconds of an answer (default: 60)")
     group.add_argument("--origin", default="*", help="origin of web pages that may ask, '' for none (default: *, all)")
 

@@ -21,16 +21,21 @@ from vkssp.cores import num_cores
 from vkssp.errors import QueryError
 from vkssp.log import logger
 from vkssp.server.answers import answer
-from vkssp.server.answers.isochrone import IsochroneRequest
 from vkssp.server.dataset import Dataset, Datasets
 from vkssp.server.errors import RequestError
 from vkssp.server.limits import Limits
 from vkssp.server.live_map import LiveMap
 from vkssp.server.metrics import Metrics
 from vkssp.server.openapi import description
-from vkssp.server.own import parsed_isochrone, parsed_speeds, parsed_valhalla
+from vkssp.server.own import (
+    parsed_accessibility,
+    parsed_isochrone,
+    parsed_opportunities,
+    parsed_speeds,
+    parsed_valhalla,
+)
 from vkssp.server.parsing import parsed_body, parsed_query, parsed_target
-from vkssp.server.requests import REQUESTS, Request, TileRequest
+from vkssp.server.requests import REQUESTS, OwnRequest, Request, TileRequest
 from vkssp.server.workers import Workers
 
 _log = logger(__name__)
@@ -153,7 +158,7 @@ class _Server:
             raise RequestError("InvalidMethod", told, 405)
         return await self._answer(target.profile, request)
 
-    async def _answer(self, profile: str, request: Request | TileRequest | IsochroneRequest) -> bytes:
+    async def _answer(self, profile: str, request: Request | TileRequest | OwnRequest) -> bytes:
         request.check(self._limits)
         dataset = self.datasets.find(profile)
 
@@ -192,6 +197,18 @@ class _Server:
         http.scope["vkssp.service"] = "isochrone"
         profile, request = parsed_valhalla(await self._json(http))
         return await self._answer(profile, request)
+
+    async def accessibility(self, http: HttpRequest) -> bytes:
+        """Answer a request for sums over opportunities."""
+        http.scope["vkssp.service"] = "accessibility"
+        request = parsed_accessibility(await self._json(http))
+        return await self._answer(http.path_params["profile"], request)
+
+    async def opportunities(self, http: HttpRequest) -> bytes:
+        """Answer a request for the nearest opportunities."""
+        http.scope["vkssp.service"] = "opportunities"
+        request = parsed_opportunities(await self._json(http))
+        return await self._answer(http.path_params["profile"], request)
 
     async def speeds(self, http: HttpRequest) -> bytes:
         """Change speeds of streets."""
@@ -260,6 +277,8 @@ class Application:
             route("/openapi.json", server.openapi, "GET"),
             route("/isochrone/v1/{profile}/{place}", server.isochrone, "GET"),
             route("/isochrone", server.valhalla, "POST"),
+            route("/accessibility/v1/{profile}", server.accessibility, "POST"),
+            route("/opportunities/v1/{profile}", server.opportunities, "POST"),
             route("/speeds", server.speeds, "POST"),
             *LiveMap(server.datasets, server.workers.run, raster).routes,
             Mount("/", server.services),

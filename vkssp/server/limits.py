@@ -24,6 +24,10 @@ class Limits:
         Most isochrones of a request; -1 for any number.
     contour_minutes : float
         Largest limit of an isochrone; -1 for any.
+    avoid_areas, avoid_points : int
+        Most areas that a request may avoid, and most corners of all of them; -1 for any number.
+    origins, opportunities : int
+        Most origins of a request for accessibility, and most opportunities; -1 for any number.
     url_bytes, body_bytes : int
         Most bytes of the URL and of the body of a request.
     seconds : float
@@ -42,6 +46,10 @@ class Limits:
     matching_radius_m: float = -1.0
     contours: int = 10
     contour_minutes: float = 180.0
+    avoid_areas: int = 50
+    avoid_points: int = 2000
+    origins: int = 1000
+    opportunities: int = 10_000
     url_bytes: int = 65_536
     body_bytes: int = 8_388_608
     seconds: float = 60.0

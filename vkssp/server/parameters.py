@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from vkssp.server.areas import areas_of_geojson, areas_of_text
 from vkssp.server.errors import RequestError
 from vkssp.server.requests import ROUTE_ANNOTATIONS, TABLE_ANNOTATIONS
 
@@ -186,6 +187,12 @@ def _exclude() -> Parameter:
     return Parameter(re.compile(r"[A-Za-z0-9]+(?:,[A-Za-z0-9]+)*"), lambda text: tuple(text.split(",")), take)
 
 
+def _areas() -> Parameter:
+    corner = f"{NUMBER},{NUMBER}"
+    ring = rf"polyline6?\([?-~]*\)|{corner}(?:,{corner}){{2,}}"
+    return Parameter(re.compile(f"(?:{ring})(?:;(?:{ring}))*"), areas_of_text, areas_of_geojson)
+
+
 def _annotations(words: tuple[str, ...], *, or_flag: bool) -> Parameter:
     def read(text: str) -> tuple[str, ...]:
         return {"true": words, "false": ()}.get(text, tuple(text.split(","))) if or_flag else tuple(text.split(","))
@@ -237,6 +244,8 @@ PARAMETERS: dict[str, Parameter] = {
     "hints": _hints(),
     "approaches": _approaches(),
     "exclude": _exclude(),
+    "avoid": _areas(),
+    "metric": _word("duration", "distance", "weight"),
     "generate_hints": _flag(),
     "skip_waypoints": _flag(),
     "snapping": _word("default", "any"),

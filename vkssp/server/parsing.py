@@ -17,7 +17,7 @@ import numpy.typing as npt
 from vkssp.server.errors import RequestError
 from vkssp.server.parameters import NUMBER, Parameter, parameters_of
 from vkssp.server.polyline import decoded
-from vkssp.server.requests import REQUESTS, Request, TileRequest
+from vkssp.server.requests import REQUESTS, Places, Request, TileRequest
 
 #: Services that take a JSON body.
 WITH_BODY = ("route", "nearest", "table", "match")
@@ -214,7 +214,7 @@ def parsed_body(service: str, body: object) -> Request:
         raise RequestError("InvalidQuery", "request body must be a JSON object")
     if "coordinates" not in body:
         raise RequestError("InvalidQuery", "missing required member: coordinates")
-    values: dict[str, Any] = {"coordinates": _taken_coordinates(body["coordinates"])}
+    values: dict[str, Any] = {"coordinates": taken_coordinates(body["coordinates"])}
     if "format" in body:
         if body["format"] not in _FORMATS:
             raise RequestError("InvalidQuery", "invalid format value")
@@ -224,7 +224,14 @@ def parsed_body(service: str, body: object) -> Request:
     return request
 
 
-def _taken_coordinates(given: object) -> tuple[tuple[float, float], ...]:
+def taken_coordinates(given: object) -> Places:
+    """Return the coordinates of a JSON body: positions, or a polyline as a text.
+
+    Raises
+    ------
+    RequestError
+        If they are malformed.
+    """
     if isinstance(given, str):
         match = _POLYLINE.fullmatch(given)
         if match is None:

@@ -7,20 +7,107 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from vkssp.server.areas import RequestedAreas
 from vkssp.server.errors import RequestError
 from vkssp.server.limits import Limits
 
 #: Annotations of a route, and those of a table.
 ROUTE_ANNOTATIONS = ("duration", "nodes", "distance", "weight", "datasources", "speed")
 TABLE_ANNOTATIONS = ("duration", "distance")
+#: Latitudes and longitudes in degrees.
+Places = tuple[tuple[float, float], ...]
 #: Most degrees of a bearing, and the largest range around it.
 _MOST_BEARING, _MOST_RANGE = 360, 180
 #: Most places of a route, and cells of a table, that are short work.
 _FEW_PLACES, _FEW_CELLS = 10, 10_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Streets that a request leaves out.
+
+    Attributes
+    ----------
+    exclude : tuple of str
+        Classes of streets to leave out.
+    avoid : RequestedAreas or None
+        Areas to avoid.
+    """
+
+    exclude: tuple[str, ...] = ()
+    avoid: RequestedAreas | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all streets are there, with their own weights."""
+        return not self.exclude and self.avoid is None
+
+    def check_network(self, limits: Limits) -> None:
+        """Raise `RequestError` if the areas are beyond limits."""
+        if self.avoid is not None:
+            self.avoid.check(limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(Network):
+    """Streets that a request leaves out, and the metric that its routes minimize.
+
+    Attributes
+    ----------
+    metric : str or None
+        "duration", "distance" or "weight"; None for that of the graph, its weights.
+    """
+
+    metric: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all streets are there, with their own weights."""
+        return super().is_whole and self.metric is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnRequest(Network):
+    """Request to a service that OSRM does not have.
+
+    Attributes
+    ----------
+    metric : str
+        "duration", "distance" or "weight", which routes minimize.
+    reverse : bool
+        Whether trips lead to the places from which they lead otherwise.
+    """
+
+    SERVICE: ClassVar[str]
+
+    metric: str = "duration"
+    reverse: bool = False
+
+    def is_short(self) -> bool:
+        """Return false."""
+        return False
+
+    def check(self, limits: Limits) -> None:
+        """Raise `RequestError` unless the request is valid, and within limits."""
+        raise NotImplementedError
+
+
+def check_places(origins: Places, opportunities: Places, limits: Limits) -> None:
+    """Raise `RequestError` unless there are origins and opportunities, within limits and on the Earth."""
+    for name, places, most in (
+        ("origins", origins, limits.origins),
+        ("opportunities", opportunities, limits.opportunities),
+    ):
+        if not places:
+            raise RequestError("InvalidOptions", f"There are no {name}; give at least one.")
+        if _is_more(len(places), most):
+            told = f"Number of {name} {len(places)} is higher than current maximum ({most})"
+            raise RequestError("TooBig", told)
+        _check_coordinates(places)
+
+
 @dataclass(frozen=True)
-class Request:
+class Request(Network):
     """Request to a service.
 
     Attributes
@@ -30,8 +117,6 @@ class Request:
     bearings, radiuses, hints, approaches : sequence or None
         One entry for each coordinate, None where nothing is asked for: the bearing and its range in degrees, metres,
         the hint of an earlier answer, and the side of the street.
-    exclude : tuple of str
-        Classes of streets to leave out.
     generate_hints, skip_waypoints : bool
         Whether waypoints get hints, and whether they are left out.
     snapping : str
@@ -43,12 +128,11 @@ class Request:
     SERVICE: ClassVar[str]
     LEAST_COORDINATES: ClassVar[int] = 2
 
-    coordinates: tuple[tuple[float, float], ...]
+    coordinates: Places
     bearings: Sequence[tuple[int, int] | None] | None = None
     radiuses: Sequence[float | None] | None = None
     hints: Sequence[str | None] | None = None
     approaches: Sequence[str | None] | None = None
-    exclude: tuple[str, ...] = ()
     generate_hints: bool = True
     skip_waypoints: bool = False
     snapping: str = "default"
@@ -69,9 +153,8 @@ class Request:
                     "InvalidOptions", f"Bearings are 0 to {_MOST_BEARING} degrees, their ranges 0 to {_MOST_RANGE}."
                 )
         self._check_own(limits)
-        for lat, lon in self.coordinates:
-            if abs(lat) > 90.0 or abs(lon) > 180.0:
-                raise RequestError("InvalidValue", "Invalid coordinate value.")
+        self.check_network(limits)
+        _check_coordinates(self.coordinates)
         self._check_values()
 
     def is_short(self) -> bool:
@@ -88,6 +171,12 @@ class Request:
     def names(cls) -> frozenset[str]:
         """Return the names of the parameters."""
         return frozenset(field.name for field in fields(cls)) - {"coordinates", "format"}
+
+
+def _check_coordinates(places: Places) -> None:
+    for lat, lon in places:
+        if abs(lat) > 90.0 or abs(lon) > 180.0:
+            raise RequestError("InvalidValue", "Invalid coordinate value.")
 
 
 def _unequal(name: str, count: int, coordinates: int) -> RequestError:
@@ -167,7 +256,7 @@ class NearestRequest(Request):
 
 
 @dataclass(frozen=True)
-class RouteRequest(Shown, Request):
+class RouteRequest(Shown, Measured, Request):
     """Request for a route.
 
     Attributes
@@ -188,7 +277,7 @@ class RouteRequest(Shown, Request):
 
     def is_short(self) -> bool:
         """Return whether the request is for one route through few places."""
-        return self.alternatives == 0 and not self.exclude and len(self.coordinates) <= _FEW_PLACES
+        return self.alternatives == 0 and self.is_whole and len(self.coordinates) <= _FEW_PLACES
 
     def _check_own(self, limits: Limits) -> None:
         count = len(self.coordinates)
@@ -206,7 +295,7 @@ class RouteRequest(Shown, Request):
 
 
 @dataclass(frozen=True)
-class TableRequest(Request):
+class TableRequest(Measured, Request):
     """Request for a table.
 
     Attributes
@@ -235,7 +324,7 @@ class TableRequest(Request):
     def is_short(self) -> bool:
         """Return whether the table has few cells."""
         sides = [len(self.coordinates if one is None else one) for one in (self.sources, self.destinations)]
-        return not self.exclude and sides[0] * sides[1] < _FEW_CELLS
+        return self.is_whole and sides[0] * sides[1] < _FEW_CELLS
 
     def _check_own(self, limits: Limits) -> None:
         count = len(self.coordinates)
@@ -293,7 +382,7 @@ class MatchRequest(Shown, Request):
 
 
 @dataclass(frozen=True)
-class TripRequest(Shown, Request):
+class TripRequest(Shown, Measured, Request):
     """Request for a trip.
 
     Attributes

@@ -8,9 +8,12 @@ import orjson
 
 from vkssp.errors import VksspError
 from vkssp.server.answers import answer
+from vkssp.server.answers.accessibility import AccessibilityRequest
 from vkssp.server.answers.isochrone import IsochroneRequest
+from vkssp.server.answers.opportunities import OpportunitiesRequest
 from vkssp.server.dataset import Dataset
 from vkssp.server.parsing import parsed_query, parsed_target
+from vkssp.solver.decay import Decay
 
 #: Requests of each kind, from a place to another one, in the ways that need kernels or indices of their own.
 _URLS = (
@@ -37,7 +40,14 @@ def warm_up(dataset: Dataset) -> None:
         with suppress(VksspError):
             request = parsed_query(parsed_target(url.format(a=a, b=b).encode()))
             orjson.dumps(answer(dataset, request), option=orjson.OPT_SERIALIZE_NUMPY)
-    with suppress(VksspError):
-        answer(dataset, IsochroneRequest((ends[0],), (_MINUTES,)))
+    some = tuple(ends)
+    seconds = 60.0 * _MINUTES
+    for own in (
+        IsochroneRequest((ends[0],), (_MINUTES,)),
+        AccessibilityRequest(origins=some, opportunities=some, limits=[seconds], decays=[Decay.linear(seconds)]),
+        OpportunitiesRequest(origins=some, opportunities=some),
+    ):
+        with suppress(VksspError):
+            answer(dataset, own)
     with suppress(VksspError):
         router.set_weights(graph.weight[:1], [0])  # the same as before

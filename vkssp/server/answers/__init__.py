@@ -6,16 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from vkssp.errors import NoRouteError, NoStreetError, QueryError
-from vkssp.server.answers.isochrone import IsochroneRequest, isochrone
+from vkssp.server.answers.accessibility import accessibility
+from vkssp.server.answers.isochrone import isochrone
 from vkssp.server.answers.match import match
 from vkssp.server.answers.nearest import nearest
+from vkssp.server.answers.opportunities import opportunities
 from vkssp.server.answers.places import no_segment, places
 from vkssp.server.answers.route import route
 from vkssp.server.answers.table import table
 from vkssp.server.answers.trip import trip
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
-from vkssp.server.requests import Request, TileRequest
+from vkssp.server.requests import OwnRequest, Request, TileRequest
 
 _ANSWERS: dict[str, Callable[[Dataset, Any], dict[str, Any]]] = {
     "route": route,
@@ -24,10 +26,12 @@ _ANSWERS: dict[str, Callable[[Dataset, Any], dict[str, Any]]] = {
     "match": match,
     "trip": trip,
     "isochrone": isochrone,
+    "accessibility": accessibility,
+    "opportunities": opportunities,
 }
 
 
-def answer(dataset: Dataset, request: Request | TileRequest | IsochroneRequest) -> dict[str, Any]:
+def answer(dataset: Dataset, request: Request | TileRequest | OwnRequest) -> dict[str, Any]:
     """Return the answer to a request.
 
     Raises
@@ -43,7 +47,8 @@ def answer(dataset: Dataset, request: Request | TileRequest | IsochroneRequest) 
     except NoRouteError as error:
         raise RequestError("NoRoute", "Impossible route between points") from error
     except NoStreetError as error:
-        assert isinstance(request, Request)
+        if not isinstance(request, Request):
+            raise RequestError("NoSegment", str(error)) from error
         raise no_segment(dataset.router, places(request), error) from error
     except QueryError as error:
         raise RequestError("NoSegment", str(error)) from error

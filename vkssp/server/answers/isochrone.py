@@ -3,72 +3,79 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 import shapely
 
 from vkssp.choices import DEFAULT_WIDTH_M
+from vkssp.server.answers.places import router_of
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
 from vkssp.server.limits import Limits
+from vkssp.server.requests import OwnRequest, Places
 
-#: Seconds of a minute; most places of one request.
-_MINUTE_S = 60.0
+#: Units of contours in the unit of limits, such as seconds of a minute, by metrics; what answers call the metrics.
+_UNITS = {"duration": 60.0, "distance": 1.0, "weight": 1.0}
+_NAMES = {"duration": "time", "distance": "distance", "weight": "weight"}
+#: Largest contour in metres for a minute of the limit: 3 km/min are 180 km/h.
+_METRES_OF_MINUTE = 3000.0
 
 
 @dataclass(frozen=True)
-class IsochroneRequest:
+class IsochroneRequest(OwnRequest):
     """Request for isochrones.
 
     Attributes
     ----------
     coordinates : tuple of (float, float)
         Latitude and longitude in degrees.
-    minutes : tuple of float
-        Limits.
+    contours : tuple of float
+        Limits: minutes, metres or weights, by the metric.
     width_m : float
         Metres to either side of a road that are part of the area.
-    reverse : bool
-        Whether trips end at the place.
+    unit : float
+        What the answer calls 1: such as 1000 for contours of metres that it tells in kilometres.
     """
 
-    SERVICE: ClassVar[str] = "isochrone"
+    SERVICE = "isochrone"
 
-    coordinates: tuple[tuple[float, float], ...]
-    minutes: tuple[float, ...]
+    coordinates: Places
+    contours: tuple[float, ...]
     width_m: float = DEFAULT_WIDTH_M
-    reverse: bool = False
-
-    def is_short(self) -> bool:
-        """Return false."""
-        return False
+    unit: float = 1.0
 
     def check(self, limits: Limits) -> None:
         """Raise `RequestError` unless the request is valid, and within limits."""
         if len(self.coordinates) != 1:
             raise RequestError("InvalidOptions", f"There are {len(self.coordinates)} places; give one.")
-        if not self.minutes or not all(0 < minutes < 1e6 for minutes in self.minutes):
-            raise RequestError("InvalidOptions", "contours_minutes is empty, or not more than 0.")
-        if 0 <= limits.contours < len(self.minutes):
-            told = f"Number of contours {len(self.minutes)} is higher than current maximum ({limits.contours})"
+        if not self.contours or not all(0 < contour < 1e6 for contour in self.contours):
+            told = "There are no contours, or some are not more than 0; give contours_minutes, such as 5,10."
+            raise RequestError("InvalidOptions", told)
+        if 0 <= limits.contours < len(self.contours):
+            told = f"Number of contours {len(self.contours)} is higher than current maximum ({limits.contours})"
             raise RequestError("TooBig", told)
-        if 0 <= limits.contour_minutes < max(self.minutes):
-            told = f"A contour of {max(self.minutes):g} minutes is beyond the maximum ({limits.contour_minutes:g})"
-            raise RequestError("TooBig", told)
+        largest, is_long = max(self.contours), self.metric == "distance"
+        most = limits.contour_minutes * (_METRES_OF_MINUTE if is_long else 1.0)
+        if self.metric != "weight" and 0 <= most < largest:
+            what = "metres" if is_long else "minutes"
+            raise RequestError("TooBig", f"A contour of {largest:g} {what} is beyond the maximum ({most:g})")
         if not 1 <= self.width_m <= 10_000:
             raise RequestError("InvalidOptions", "width is not from 1 to 10,000 metres.")
+        self.check_network(limits)
 
 
 def isochrone(dataset: Dataset, request: IsochroneRequest) -> dict[str, Any]:
     """Return a collection of GeoJSON features, the largest area first."""
-    seconds = [_MINUTE_S * minutes for minutes in request.minutes]
-    found = dataset.router.isochrones(request.coordinates[0], seconds, request.width_m, reverse=request.reverse)
+    router, unit = router_of(dataset, request), _UNITS[request.metric]
+    limits = [unit * contour for contour in request.contours]
+    found = router.isochrones(request.coordinates[0], limits, request.width_m, reverse=request.reverse)
     features = []
     for one in reversed(found):
         area = one.area.geoms[0] if len(one.area.geoms) == 1 else one.area
-        contour = None if one.seconds is None else one.seconds / _MINUTE_S
-        properties = {"contour": contour, "metric": "time", "road_m": one.road_m}
+        limit = one.limit if request.metric == "weight" else one.metres if one.seconds is None else one.seconds
+        contour = None if limit is None else limit / unit / request.unit
+        properties = {"contour": contour, "metric": _NAMES[request.metric], "road_m": one.road_m}
         # Written by shapely at once: as objects of Python the rounded coordinates take as long as the search.
         geometry = orjson.Fragment(shapely.to_geojson(area))
         features.append({"type": "Feature", "properties": properties, "geometry": geometry})

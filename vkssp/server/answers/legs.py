@@ -18,7 +18,7 @@ from vkssp.server.requests import Shown
 from vkssp.server.simplification import simplified
 
 
-def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -> dict[str, Any]:
+def route_answer(dataset: Dataset, graph: Graph, metric: str, route: Route, request: Shown) -> dict[str, Any]:
     """Return a route.
 
     Parameters
@@ -27,6 +27,8 @@ def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -
         The dataset.
     graph : Graph
         Its graph, with the weights that the route was found with.
+    metric : str
+        The metric that the route minimizes, "distance" or that of the graph, "duration"; see `Router.metric`.
     route : Route
         The route.
     request : Shown
@@ -36,13 +38,14 @@ def route_answer(dataset: Dataset, graph: Graph, route: Route, request: Shown) -
         dataset.need("ROUTE_STEPS")
     if request.steps or request.overview != "false" or request.annotations:
         dataset.need("ROUTE_GEOMETRY")
-    legs = [_leg_answer(graph, leg, request) for leg in route.legs]
+    by_distance = metric == "distance"
+    legs = [_leg_answer(graph, by_distance, leg, request) for leg in route.legs]
     made: dict[str, Any] = {
         "legs": legs,
-        "weight_name": _weight_name(graph),
+        "weight_name": metric if by_distance else _weight_name(graph),
         "distance": tenth(route.distance_m or 0.0),
         "duration": tenth(sum(leg["duration"] for leg in legs)),
-        "weight": of_unit(sum(leg["weight"] for leg in legs), graph.scale),
+        "weight": of_unit(sum(leg["weight"] for leg in legs), None if by_distance else graph.scale),
     }
     if request.overview in ("simplified", "full") and route.points is not None:
         points = route.points if request.overview == "full" else simplified(route.points)
@@ -82,19 +85,22 @@ def _summary(graph: Graph, leg: Leg) -> str:
     return ", ".join(streets.names[found[one]] for one in longest[np.argsort(first[longest])].tolist())
 
 
-def _leg_answer(graph: Graph, leg: Leg, request: Shown) -> dict[str, Any]:
-    """Return a leg."""
+def _leg_answer(graph: Graph, by_distance: bool, leg: Leg, request: Shown) -> dict[str, Any]:
+    """Return a leg, whose weights are metres if it minimizes these."""
+    weight = tenth(leg.distance_m) if by_distance else of_unit(_weight(graph, leg), graph.scale)
     made: dict[str, Any] = {
-        "steps": [_step_answer(graph, step, leg, request) for step in leg.steps],
+        "steps": [_step_answer(graph, by_distance, step, leg, request) for step in leg.steps],
         "summary": _summary(graph, leg) if request.steps else "",
-        "duration": tenth(_seconds(leg)),
-        "weight": of_unit(_weight(graph, leg), graph.scale),
+        "duration": tenth(0.0 if by_distance and leg.duration_s is None else _seconds(leg)),
+        "weight": weight,
         "distance": tenth(leg.distance_m),
     }
     if request.overview == "by_legs":
         made["geometry"] = geometry(leg.points, request.geometries)
     if request.annotations:
         made["annotation"] = annotation(graph, leg, request.annotations)
+        if by_distance and "weight" in made["annotation"]:
+            made["annotation"]["weight"] = annotation(graph, leg, ("distance",))["distance"]
     return made
 
 
@@ -107,7 +113,7 @@ def _weight(graph: Graph, leg: Leg) -> float:
     return _seconds(leg) if graph.scale is None else float(leg.weight)
 
 
-def _step_answer(graph: Graph, step: Step, leg: Leg, request: Shown) -> dict[str, Any]:
+def _step_answer(graph: Graph, by_distance: bool, step: Step, leg: Leg, request: Shown) -> dict[str, Any]:
     """Return a step."""
     maneuver: dict[str, Any] = {
         "type": step.type,
@@ -120,15 +126,16 @@ def _step_answer(graph: Graph, step: Step, leg: Leg, request: Shown) -> dict[str
     if step.exit is not None:
         maneuver["exit"] = step.exit
     points = leg.points[step.first : step.last + 1]
-    seconds = step.duration_s or 0.0
+    seconds, metres = step.duration_s or 0.0, tenth(step.distance_m)
+    weight = of_unit(seconds if graph.scale is None else step.weight * graph.scale, graph.scale)
     made: dict[str, Any] = {
         "maneuver": maneuver,
         "name": step.name,
         "mode": step.mode,
         "driving_side": step.driving_side,
         "duration": tenth(seconds),
-        "weight": of_unit(seconds if graph.scale is None else step.weight * graph.scale, graph.scale),
-        "distance": tenth(step.distance_m),
+        "weight": metres if by_distance else weight,
+        "distance": metres,
         "geometry": geometry(np.repeat(points, 2 if len(points) == 1 else 1, axis=0), request.geometries),
         "intersections": [_intersection(one) for one in step.intersections],
     }

@@ -37,7 +37,7 @@ def match(dataset: Dataset, request: MatchRequest) -> dict[str, Any]:
             raise RequestError("NoMatch", "Could not match the trace.") from error
     answer: dict[str, Any] = {
         "matchings": [
-            {**route_answer(dataset, graph, route, request), "confidence": digits(confidence)}
+            {**route_answer(dataset, graph, router.metric, route, request), "confidence": digits(confidence)}
             for route, confidence in zip(found.routes, found.confidence, strict=True)
         ]
     }

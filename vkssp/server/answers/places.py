@@ -10,7 +10,7 @@ from vkssp.routing.router import Router
 from vkssp.routing.stops import Stop
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
-from vkssp.server.requests import Request
+from vkssp.server.requests import Measured, Network, OwnRequest, Request
 
 
 def places(request: Request) -> list[tuple[float, float] | Stop]:
@@ -31,20 +31,32 @@ def places(request: Request) -> list[tuple[float, float] | Stop]:
     return found
 
 
-def router_of(dataset: Dataset, request: Request) -> Router:
-    """Return the router of a dataset, without the classes of streets that a request excludes.
+def router_of(dataset: Dataset, request: Network) -> Router:
+    """Return the router of a dataset for the metric of a request, without the streets that it leaves out.
 
     Raises
     ------
     RequestError
-        If the graph has no such classes.
+        If the graph has no such metric or classes, or if an area is not valid.
     """
-    if not request.exclude:
-        return dataset.router
-    try:
-        return dataset.router.excluding(request.exclude)
-    except QueryError as error:
-        raise RequestError("InvalidValue", "Exclude flag combination is not supported.") from error
+    router = dataset.router
+    if isinstance(request, Measured | OwnRequest) and request.metric is not None:
+        try:
+            router = router.minimizing(request.metric)
+        except QueryError as error:
+            raise RequestError("InvalidValue", str(error)) from error
+    if request.exclude:
+        try:
+            router = router.excluding(request.exclude)
+        except QueryError as error:
+            raise RequestError("InvalidValue", "Exclude flag combination is not supported.") from error
+    if request.avoid is not None:
+        areas = request.avoid.read()
+        try:
+            router = router.avoiding(areas)
+        except QueryError as error:
+            raise RequestError("InvalidValue", str(error)) from error
+    return router
 
 
 def no_segment(router: Router, stops: Sequence[tuple[float, float] | Stop], error: NoStreetError) -> RequestError:

@@ -31,7 +31,7 @@ def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
                     snapping=request.snapping,
                 )
             ]
-    answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, one, request) for one in found]}
+    answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, router.metric, one, request) for one in found]}
     if not request.skip_waypoints:
         ends = dict(zip(request.waypoints or range(len(stops)), found[0].places, strict=True))
         # Places that only shape the route are waypoints of the answer, too.

@@ -30,7 +30,7 @@ def trip(dataset: Dataset, request: TripRequest) -> dict[str, Any]:
             )
         except NoRouteError as error:
             raise RequestError("NoTrips", "No trip visiting all destinations possible.") from error
-    answer: dict[str, Any] = {"trips": [route_answer(dataset, graph, found.route, request)]}
+    answer: dict[str, Any] = {"trips": [route_answer(dataset, graph, router.metric, found.route, request)]}
     if not request.skip_waypoints:
         visited = found.route.places
         answer["waypoints"] = [
