@@ -182,6 +182,60 @@ def test_a_link_shows_the_same_and_keys_are_enough(page: Any, address: str) -> N
     assert told(other) == told(page) and other.locator("#stops li").count() == 2
 
 
+def test_an_area_that_is_drawn_is_avoided(page: Any, address: str) -> None:
+    """An area over the only straight street between two places, drawn by clicks and removed."""
+    load(page, f"{address}#at=0.006,0.006,16&places=0.004,0.006;0.008,0.006")
+    page.reload()
+    before = seconds(page)
+    page.click("button[data-mode=avoid]")
+    box = page.locator("#map").bounding_box()
+    x, y = box["width"] / 2 + 20, box["height"] / 2
+    for across, down in ((-15, -15), (15, -15), (15, 15), (-15, 15), (-15, -15)):
+        page.mouse.click(x + across, y + down)
+        page.wait_for_timeout(400)  # not a double click
+    until(page, lambda: page.locator("#areas li").count() == 1)
+    assert "4 corners" in page.text_content("#areas li")
+    until(page, lambda: seconds(page) > before)
+    far = seconds(page)
+    page.click("button[data-mode=reach]")
+    page.fill("#minutes", "1")
+    with page.expect_response(lambda answer: "avoid=" in answer.url) as answered:
+        page.mouse.click(box["width"] / 2 - 60, y)
+    assert answered.value.status == 200
+    page.click("button[data-mode=route]")
+    other = page.context.new_page()
+    load(other, page.url)
+    assert seconds(other) == far
+    page.click("#areas button")
+    until(page, lambda: seconds(page) == before)
+    assert page.locator("#areas li").count() == 0
+
+
+def test_an_area_is_drawn_by_keys(page: Any, address: str) -> None:
+    load(page, f"{address}#at=0.0065,0.0065,17&places=0.004,0.006;0.008,0.006")
+    page.reload()
+    before = seconds(page)
+    page.focus("button[data-mode=table]")
+    page.keyboard.press("ArrowRight")
+    page.focus("#map")
+    for key in ("ArrowDown", "ArrowRight", "ArrowUp"):
+        page.keyboard.press("Space")
+        page.keyboard.press(key)
+        page.wait_for_timeout(400)  # the map moves
+    page.keyboard.press("Space")
+    until(page, lambda: told(page) == "4 corners")
+    page.keyboard.press("Space")
+    page.keyboard.press("Backspace")
+    until(page, lambda: told(page) == "4 corners")
+    assert page.locator("#middle").is_visible()
+    page.keyboard.press("Enter")
+    until(page, lambda: seconds(page) > before)
+    page.focus("#areas button")
+    page.keyboard.press("Enter")
+    until(page, lambda: seconds(page) == before)
+    assert page.evaluate("document.activeElement.id") == "map"
+
+
 def test_it_fits_on_a_phone(browser: Any, address: str) -> None:
     context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     page = context.new_page()

@@ -9,7 +9,8 @@ const HELP = {
   route: "Click the map, or search, to add places. Drag a place, or the line to pass another one.",
   reach: "Move the pointer over the map, or click a place that stays.",
   table: "Click places: lines show the times between all of them.",
-  avoid: "Click the corners of an area that routes avoid; click the first corner, or press Enter, to close it.",
+  avoid: "Click the corners of an area to avoid; click the first one, or press Enter, to close it. By keyboard, Space sets "
+    + "a corner in the middle of the map, Backspace takes it back.",
   speed: "Click a street, then set its speed. Everything follows at once.",
 };
 
@@ -100,6 +101,7 @@ function add(place, at = state.stops.length, name = "") {
 function parameters() {
   const given = {};
   if (state.exclude.size) given.exclude = [...state.exclude].join(",");
+  if ($("metric").value !== "duration") given.metric = $("metric").value;
   return given;
 }
 
@@ -107,7 +109,7 @@ function asked(service, places, more) {
   const path = `${service}/v1/${encodeURIComponent(profile.name)}/${places.map(lonLat).join(";")}`;
   const query = new URLSearchParams({ ...parameters(), ...more });
   if (!state.avoid.length) return [`${path}?${query}`, {}];
-  // Areas do not fit into URLs.
+  // Proxies may limit URLs to less than some areas need.
   const body = { coordinates: places.map((place) => [place.lng, place.lat]), ...bodyOf(more), ...bodyOf(parameters()) };
   body.avoid = { type: "MultiPolygon", coordinates: state.avoid.map((ring) => [[...ring, ring[0]]]) };
   return [`${service}/v1/${encodeURIComponent(profile.name)}`,
@@ -219,6 +221,8 @@ async function reach(place) {
   const minutes = $("minutes").value.split(",").map(Number).filter((value) => value > 0).sort((a, b) => a - b);
   if (!minutes.length) return say("Give minutes, such as 5, 10, 15.", true);
   const query = new URLSearchParams({ contours_minutes: minutes.join(","), reverse: $("reverse").checked });
+  if (state.exclude.size) query.set("exclude", [...state.exclude].join(","));
+  if (state.avoid.length) query.set("avoid", state.avoid.map((ring) => ring.flat().join(",")).join(";"));
   const url = `isochrone/v1/${encodeURIComponent(profile.name)}/${lonLat(place)}?${query}`;
   const answer = await ask("reach", url);
   layers.reach.clearLayers();
@@ -277,6 +281,21 @@ function drawAvoid() {
       state.avoid.splice(at, 1);
       changed();
     }).addTo(layers.avoid));
+  $("areas").replaceChildren(...state.avoid.map((ring, at) => {
+    const row = document.createElement("li"), name = document.createElement("span"), remove = document.createElement("button");
+    name.className = "name";
+    name.textContent = `Area ${at + 1} to avoid, ${ring.length} corners`;
+    remove.type = "button";
+    remove.textContent = "✕";
+    remove.setAttribute("aria-label", `Remove area ${at + 1}`);
+    remove.onclick = () => {
+      state.avoid.splice(at, 1);
+      changed();
+      ($("areas").children[Math.min(at, state.avoid.length - 1)]?.querySelector("button") ?? $("map")).focus();
+    };
+    row.append(name, remove);
+    return row;
+  }));
   if (state.corners.length) {
     L.polyline(state.corners, look).addTo(layers.avoid);
     L.circleMarker(state.corners[0], { ...look, dashArray: null, radius: 7, fillOpacity: 1 })
@@ -354,6 +373,7 @@ map.on("click", ({ latlng }) => {
   if (state.mode === "avoid") {
     state.corners.push(latlng);
     drawAvoid();
+    say(`${state.corners.length} corner${state.corners.length === 1 ? "" : "s"}`);
   } else if (state.mode === "reach") {
     state.origin = latlng;
     $("follow").checked = false;
@@ -377,7 +397,14 @@ map.on("mousemove", ({ latlng }) => {
 
 $("map").addEventListener("keydown", (event) => {
   if (event.target !== $("map")) return;
-  if (event.key === "Enter" && state.mode === "avoid" && state.corners.length > 2) closeArea();
+  const drawing = state.mode === "avoid" && state.corners.length;
+  if (event.key === "Enter" && drawing > 2) closeArea();
+  else if (["Backspace", "Escape"].includes(event.key) && drawing) {
+    event.preventDefault();
+    state.corners = event.key === "Escape" ? [] : state.corners.slice(0, -1);
+    drawAvoid();
+    say(`${state.corners.length} corners`);
+  }
   else if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();
     map.fire("click", { latlng: map.getCenter() });
@@ -426,7 +453,7 @@ $("search").addEventListener("submit", async (event) => {
   }
 });
 for (const id of ["minutes", "reverse"]) $(id).addEventListener("change", () => reach(state.origin).catch(fail));
-$("alternatives").addEventListener("change", changed);
+for (const id of ["alternatives", "metric"]) $(id).addEventListener("change", changed);
 $("by-speed").addEventListener("change", () => { streets.repaint(); remember(); });
 $("speed").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -467,6 +494,7 @@ function remember() {
   if (state.origin) hash.set("origin", lonLat(state.origin));
   if (state.avoid.length) hash.set("avoid", state.avoid.map((ring) => ring.map((p) => p.join(",")).join(";")).join("|"));
   if (state.exclude.size) hash.set("exclude", [...state.exclude].join(","));
+  if ($("metric").value !== "duration") hash.set("metric", $("metric").value);
   if ($("by-speed").checked) hash.set("speeds", "1");
   history.replaceState(null, "", `#${hash}`);
 }
@@ -477,6 +505,7 @@ function recall() {
     .filter((pair) => pair.length === 2 && pair.every(Number.isFinite));
   const known = config.profiles.some(({ name }) => name === hash.get("profile"));
   choose(known ? hash.get("profile") : config.profiles[0].name);
+  $("metric").value = hash.get("metric") === "distance" ? "distance" : "duration";
   $("by-speed").checked = hash.get("speeds") === "1";
   const [lat, lng, zoom] = (hash.get("at") ?? "").split(",").map(Number);
   if (Number.isFinite(lat) && Number.isFinite(lng) && Number.isFinite(zoom)) map.setView([lat, lng], zoom);
