@@ -21,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 from vkssp import read_graph
+from vkssp.server.own import ACCESSIBILITY, OPPORTUNITIES
 from vkssp.server.parameters import PARAMETERS
 
 #: Requests that are mutated; places are on the graph's streets, or near them.
@@ -33,6 +34,9 @@ _URLS = (
     "/trip/v1/car/{a};{b};{c}?source=first&destination=last&roundtrip=false",
     "/tile/v1/car/tile(8192,8191,14).mvt",
     "/isochrone/v1/car/{a}?contours_minutes=1,2&width=30",
+    "/isochrone/v1/car/{a}?contours_meters=100,500&reverse=true&avoid={b},{c},{a}",
+    "/route/v1/car/{a};{b}?avoid={c},0.011,0.012,0.013,0.010&metric=distance&steps=true&annotations=true",
+    "/table/v1/car/{a};{b}?avoid=polyline6(_ibE_ibE_ibE??_ibE)&metric=duration&exclude=motorway",
     "/map/streets/car/14/8192/8191",
     "/map/search/car?q=a",
     "/route/v1/car/polyline(_p~iF~ps|U_ulLnnqC)?overview=false",
@@ -110,21 +114,87 @@ def target(rng: random.Random) -> str:
     return re.sub(r"[\s#]", "", url) if url.startswith("/") else "/" + url
 
 
+def positions(rng: random.Random, count: int) -> list[list[float]]:
+    """Return the positions of some places."""
+    return [[float(part) for part in place(rng).split(",")] for _ in range(count)]
+
+
+def areas(rng: random.Random) -> object:
+    """Return areas as GeoJSON, valid or not."""
+    if rng.random() < 0.2:
+        return rng.choice(_VALUES)
+    if rng.random() < 0.6:
+        lat, lon = rng.uniform(0, 0.02), rng.uniform(0, 0.02)
+        ring = [[lon, lat], [lon + 0.001, lat], [lon, lat + 0.001]]
+    else:
+        ring = positions(rng, rng.choice((0, 1, 3, 3, 3, 5)))
+    made: object = {"type": "Polygon", "coordinates": [[*ring, *ring[:1]]]}
+    for _ in range(rng.choice((0, 0, 0, 0, 1, 2, 200))):
+        kind = rng.choice(
+            (("Feature", "geometry"), ("FeatureCollection", "features"), ("GeometryCollection", "geometries"))
+        )
+        made = {"type": kind[0], kind[1]: made if kind[0] == "Feature" else [made, rng.choice(_VALUES)]}
+    return made
+
+
+def opportunities(rng: random.Random, names: tuple[str, ...]) -> dict[str, object]:
+    """Return a body of a request for opportunities with some of its members, valid or not."""
+    number = rng.randrange(1, 4)
+    made: dict[str, object] = {"origins": positions(rng, 2), "opportunities": positions(rng, number)}
+    decay = rng.choice(
+        (
+            {"function": "exponential", "scale": rng.choice((1, 60.0, 1e-300, 1e300))},
+            {"function": "gaussian", "scale": 60, "limit": 200},
+            {"function": "power", "exponent": rng.choice((1, 300)), "least": 1e-9, "limit": 100},
+            {"function": "table", "distances": [0, 60], "weights": [1, rng.choice((0, 2, True))]},
+            {"function": "linear", "limit": rng.choice(_VALUES)},
+        )
+    )
+    fine = {
+        "limits": [rng.choice((1, 60.5, 1e4))],
+        "decays": [decay],
+        "weights": [rng.choice((1, 2.5, -1, 1e308, 2**63, 2**64))] * number,
+        "number": rng.randrange(1, 5),
+        "limit": 100,
+        "metric": rng.choice(("duration", "distance", "weight")),
+        "reverse": True,
+        "avoid": areas(rng),
+        "exclude": ["motorway"],
+    }
+    known = sorted(fine.keys() & set(names))
+    made |= {name: fine[name] for name in rng.sample(known, rng.randrange(5)) + ["limits"] * ("limits" in known)}
+    if rng.random() < 0.2:
+        made[rng.choice(sorted(fine))] = rng.choice(_VALUES)
+    return made
+
+
 def body(rng: random.Random) -> tuple[str, bytes]:
     """Return path and body of a request with one, valid or not."""
-    number = [[float(part) for part in place(rng).split(",")] for _ in range(rng.randrange(4))]
-    made: dict[str, object] = {"coordinates": number}
+    made: dict[str, object] = {"coordinates": positions(rng, rng.randrange(4))}
     for name in rng.sample(sorted(PARAMETERS), rng.randrange(4)):
         made[name] = rng.choice(_VALUES)
+    if rng.random() < 0.3:
+        made = {"coordinates": positions(rng, 2)}
+        made["avoid"], made["metric"] = areas(rng), rng.choice(("duration", "distance", "weight"))
     if rng.random() < 0.2:
         made["coordinates"] = rng.choice(_VALUES)
     path = f"/{rng.choice(('route', 'nearest', 'table', 'match', 'trip', 'tile'))}/v1/car"
-    if rng.random() < 0.2:
+    kind = rng.random()
+    if kind < 0.3:
+        service, names = rng.choice((("accessibility", ACCESSIBILITY), ("opportunities", OPPORTUNITIES)))
+        path, made = f"/{service}/v1/car", opportunities(rng, names)
+    elif kind < 0.5:
         path = rng.choice(("/isochrone", "/speeds"))
         members = ("locations", "contours", "costing", "reverse", "profile", "speeds")
         made = {name: rng.choice(_VALUES) for name in members}
         if rng.random() < 0.5:
-            made |= {"locations": [{"lat": 0.01, "lon": 0.01}], "contours": [{"time": rng.choice(_VALUES)}]}
+            made |= {
+                "locations": [{"lat": 0.01, "lon": 0.01}],
+                "contours": [{"time": rng.choice((1, 0.5, rng.choice(_VALUES)))}],
+            }
+            made["reverse"] = rng.random() < 0.5
+            if rng.random() < 0.5:
+                made["exclude_polygons"] = areas(rng)
     data = bytearray(json.dumps(rng.choice(_VALUES) if rng.random() < 0.05 else made).encode())
     if rng.random() < 0.2:
         data[rng.randrange(len(data))] = rng.randrange(256)

@@ -86,8 +86,13 @@ def test_the_description_names_all_services(client: TestClient) -> None:
         "table",
         "match",
         "trip",
+        "tile",
         "isochrone",
+        "accessibility",
+        "opportunities",
         "speeds",
     }
     operation = found["paths"]["/route/v1/{profile}/{coordinates}"]["get"]
-    assert {"steps", "annotations", "bearings"} <= {one["name"] for one in operation["parameters"]}
+    assert {"steps", "annotations", "avoid", "metric"} <= {one["name"] for one in operation["parameters"]}
+    body = found["paths"]["/accessibility/v1/{profile}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert {"origins", "decays", "avoid"} <= set(body["properties"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from vkssp.server.own import ACCESSIBILITY, CONTOURS, ISOCHRONE, OPPORTUNITIES
 from vkssp.server.parsing import WITH_BODY
-from vkssp.server.requests import REQUESTS
+from vkssp.server.requests import REQUESTS, ROUTE_ANNOTATIONS, TABLE_ANNOTATIONS
 
 _WHAT = {
     "route": "Best routes through coordinates in the given order",
@@ -15,11 +16,99 @@ _WHAT = {
     "match": "Routes along which a trace leads",
     "trip": "Short trip through all coordinates",
 }
-_JSON = "application/json"
-_ANSWERS = {
-    "200": {"description": "The answer; its member code is Ok", "content": {_JSON: {"schema": {"type": "object"}}}},
+_JSON, _GEOJSON = "application/json", {"type": "object", "description": "GeoJSON with polygons"}
+_ERRORS = {
     "400": {"description": "The request cannot be answered: the members code and message tell why"},
     "503": {"description": "Too many requests wait; the header Retry-After tells when to come back"},
+}
+_ANSWERS = {
+    "200": {"description": "The answer; its member code is Ok", "content": {_JSON: {"schema": {"type": "object"}}}},
+    **_ERRORS,
+}
+_FLAG, _NUMBER, _COUNT = {"type": "boolean"}, {"type": "number"}, {"type": "integer", "minimum": 0}
+_TEXT = {"type": "string"}
+
+
+def _word(*words: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(words)}
+
+
+def _array(of: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": of}
+
+
+def _each(of: dict[str, Any]) -> dict[str, Any]:
+    return _array({"oneOf": [of, {"type": "null"}]})
+
+
+_PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
+_PLACES = {"oneOf": [_array(_PAIR), _TEXT], "description": "[LON, LAT] of each place, or an encoded polyline"}
+#: What parameters mean, and what they are in a body; in a URL lists are texts, with ; or , between their entries.
+_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bearings": ("Direction of the street at each coordinate and its range, in degrees", _each(_PAIR)),
+    "radiuses": (
+        "Largest distance of the street from each coordinate in metres, or unlimited",
+        _each({"oneOf": [_NUMBER, _word("unlimited")]}),
+    ),
+    "hints": ("Hints of earlier answers, for each coordinate", _each(_TEXT)),
+    "approaches": ("Side of the street of each coordinate", _each(_word("unrestricted", "curb", "opposite"))),
+    "exclude": ("Classes of streets to leave out, separated by commas", _array(_TEXT)),
+    "avoid": ("Areas to avoid: rings LON,LAT,LON,LAT,... or polyline6(...), separated by semicolons", _GEOJSON),
+    "metric": ("What routes minimize; by default the weights of the graph", _word("duration", "distance", "weight")),
+    "generate_hints": ("Whether waypoints have hints", _FLAG),
+    "skip_waypoints": ("Whether waypoints are left out", _FLAG),
+    "snapping": ("any for streets on which no trip begins, such as ferries, too", _word("default", "any")),
+    "number": ("Number of results", _COUNT),
+    "steps": ("Whether legs have instructions", _FLAG),
+    "annotations": (
+        f"Figures of pieces of legs: true, false or some of {', '.join(ROUTE_ANNOTATIONS)}; of tables "
+        f"{', '.join(TABLE_ANNOTATIONS)}",
+        {"oneOf": [_FLAG, _array(_word(*ROUTE_ANNOTATIONS))]},
+    ),
+    "geometries": ("Format of lines", _word("polyline", "polyline6", "geojson")),
+    "overview": ("How exact the line of the whole route is", _word("simplified", "full", "by_legs", "false")),
+    "alternatives": ("Number of alternatives", {"oneOf": [_FLAG, _COUNT]}),
+    "continue_straight": ("Whether routes go on straight at waypoints", {"oneOf": [_FLAG, _word("default")]}),
+    "waypoints": ("Numbers of the coordinates at which legs begin and end", _array(_COUNT)),
+    "sources": ("Numbers of the coordinates that are sources", _array(_COUNT)),
+    "destinations": ("Numbers of the coordinates that are destinations", _array(_COUNT)),
+    "fallback_speed": ("Speed along a straight line where no route leads", _NUMBER),
+    "fallback_coordinate": ("Ends of that line", _word("input", "snapped")),
+    "scale_factor": ("Factor of durations", _NUMBER),
+    "timestamps": ("Seconds since 1970 of each coordinate", _array(_COUNT)),
+    "gaps": ("What is done where the trace has a gap", _word("split", "ignore")),
+    "tidy": ("Whether coordinates that add nothing are left out", _FLAG),
+    "source": ("Where the trip begins", _word("any", "first")),
+    "destination": ("Where the trip ends", _word("any", "last")),
+    "roundtrip": ("Whether the trip returns to where it began", _FLAG),
+    "reverse": ("Whether trips lead in the other direction", _FLAG),
+    "contours_minutes": ("Limits in minutes, separated by commas", _TEXT),
+    "contours_meters": ("Limits in metres, along the shortest routes", _TEXT),
+    "contours_weights": ("Limits in weights of the graph", _TEXT),
+    "width": ("Metres to either side of a road that are part of the area", _NUMBER),
+    "coordinates": ("LON,LAT;LON,LAT or polyline(...) or polyline6(...)", _PLACES),
+    "origins": ("Where trips begin", _PLACES),
+    "opportunities": ("Where trips lead", _PLACES),
+    "weights": (
+        "A number for each opportunity, or an array of numbers; 1 by default",
+        _array({"oneOf": [_NUMBER, _array(_NUMBER)]}),
+    ),
+    "limits": ("Limits in seconds, in metres if the metric is distance, or in weights", _array(_NUMBER)),
+    "limit": ("Limit in seconds, in metres if the metric is distance, or in weights", _NUMBER),
+    "decays": (
+        "Decays with the same",
+        _array(
+            {
+                "type": "object",
+                "required": ["function"],
+                "properties": {
+                    "function": _word("exponential", "gaussian", "power", "linear", "table"),
+                    **{name: _NUMBER for name in ("scale", "exponent", "least", "limit")},
+                    **{name: _array(_NUMBER) for name in ("distances", "weights")},
+                },
+            }
+        ),
+    ),
 }
 
 
@@ -35,32 +124,56 @@ def description(profiles: Sequence[str]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for service, kind in REQUESTS.items():
         names = sorted(kind.names())
-        coordinates = _parameter("coordinates", "path", "LON,LAT;LON,LAT or polyline(...) or polyline6(...)")
-        query = [_parameter(name, "query", f"See the guide on the server, {service}") for name in names]
         operation = {"summary": _WHAT[service], "responses": _ANSWERS}
-        paths[f"/{service}/v1/{{profile}}/{{coordinates}}"] = {
-            "get": {**operation, "parameters": [profile, coordinates, *query]}
-        }
+        given = [profile, _parameter("coordinates", "path"), *(_parameter(name, "query") for name in names)]
+        paths[f"/{service}/v1/{{profile}}/{{coordinates}}"] = {"get": {**operation, "parameters": given}}
         if service in WITH_BODY:
-            members: dict[str, dict[str, str]] = {name: {} for name in ("coordinates", *names)}
-            schema = {"type": "object", "required": ["coordinates"], "properties": members}
-            paths[f"/{service}/v1/{{profile}}"] = {"post": {**operation, "parameters": [profile], **_body(schema)}}
-    isochrone = {"summary": "Areas that can be reached within some minutes, as GeoJSON", "responses": _ANSWERS}
-    place = _parameter("place", "path", "LON,LAT")
-    options = [
-        _parameter("contours_minutes", "query", "Limits, separated by commas", required=True),
-        _parameter("width", "query", "Metres to either side of a road that are part of the area"),
-        _parameter("reverse", "query", "true for the area from which the place can be reached"),
+            body = _body(("coordinates", *names), "coordinates")
+            paths[f"/{service}/v1/{{profile}}"] = {"post": {**operation, "parameters": [profile], **body}}
+    tile: dict[str, Any] = {
+        "200": {"description": "The tile", "content": {"application/x-protobuf": {"schema": {}}}},
+        **_ERRORS,
+    }
+    numbers: list[Any] = [
+        {"name": name, "in": "path", "required": True, "schema": _COUNT} for name in ("x", "y", "zoom")
     ]
-    paths["/isochrone/v1/{profile}/{place}"] = {"get": {**isochrone, "parameters": [profile, place, *options]}}
-    paths["/isochrone"] = {"post": {**isochrone, **_body({"type": "object", "required": ["locations", "contours"]})}}
-    speeds = {"type": "object", "required": ["speeds"]}
+    paths["/tile/v1/{profile}/tile({x},{y},{zoom}).mvt"] = {
+        "get": {
+            "summary": "Vector tile of the streets, at zooms 12 to 19",
+            "parameters": [profile, *numbers],
+            "responses": tile,
+        }
+    }
+    isochrone = {
+        "summary": "Areas that can be reached within some minutes or metres, as GeoJSON",
+        "responses": _ANSWERS,
+    }
+    place = {"name": "place", "in": "path", "required": True, "description": "LON,LAT", "schema": _TEXT}
+    options = [_parameter(name, "query") for name in ISOCHRONE]
+    needed = f"One of {', '.join(CONTOURS)} is required"
+    paths["/isochrone/v1/{profile}/{place}"] = {
+        "get": {**isochrone, "description": needed, "parameters": [profile, place, *options]}
+    }
+    valhalla = {"type": "object", "required": ["locations", "contours"]}
+    paths["/isochrone"] = {"post": {**isochrone, "description": "As Valhalla takes it", **_content(valhalla)}}
+    for service, summary, members in (
+        ("accessibility", "How much can be reached from places: sums over opportunities", ACCESSIBILITY),
+        ("opportunities", "Opportunities that are nearest to places", OPPORTUNITIES),
+    ):
+        body = _body(members, "origins", "opportunities")
+        asked: dict[str, Any] = {"summary": summary, "parameters": [profile], "responses": _ANSWERS, **body}
+        paths[f"/{service}/v1/{{profile}}"] = {"post": asked}
+    speeds = {
+        "type": "object",
+        "required": ["speeds"],
+        "properties": {"profile": _TEXT, "speeds": {"type": "object", "additionalProperties": _NUMBER}},
+    }
     paths["/speeds"] = {
         "post": {
             "summary": "Change the speeds of OSM ways, in km/h",
             "security": [{"token": []}],
             "responses": {**_ANSWERS, "401": {"description": "The token is missing, or not the right one"}},
-            **_body(speeds),
+            **_content(speeds),
         }
     }
     return {
@@ -71,10 +184,22 @@ def description(profiles: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _parameter(name: str, place: str, told: str, *, required: bool | None = None) -> dict[str, Any]:
-    is_required = place == "path" if required is None else required
-    return {"name": name, "in": place, "required": is_required, "description": told, "schema": {"type": "string"}}
+def _parameter(name: str, place: str) -> dict[str, Any]:
+    told, schema = _PARAMETERS[name]
+    is_one = schema.get("type") in ("boolean", "number", "integer", "string")
+    return {
+        "name": name,
+        "in": place,
+        "required": place == "path",
+        "description": told,
+        "schema": schema if is_one else _TEXT,
+    }
 
 
-def _body(schema: dict[str, Any]) -> dict[str, Any]:
+def _body(names: Sequence[str], *required: str) -> dict[str, Any]:
+    members = {name: {"description": told, **schema} for name in names for told, schema in [_PARAMETERS[name]]}
+    return _content({"type": "object", "required": list(required), "properties": members})
+
+
+def _content(schema: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {_JSON: {"schema": schema}}}}
