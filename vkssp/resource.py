@@ -60,6 +60,7 @@ class Resource:
                     trouble = error
         if self._owner is not None:
             self._owner._owned.pop(self._made, None)
+            self._owner = None  # so that the two are no cycle, whose memory only the garbage collector would free
         if trouble is not None:
             raise trouble
 
@@ -83,8 +84,9 @@ class Resource:
 
     def settle(self) -> None:
         """Wait until the device of this object has finished all work, also through interrupts."""
-        if self._owner is not None:
-            self._owner.settle()
+        owner = self._owner  # None as soon as another thread has closed this object
+        if owner is not None:
+            owner.settle()
 
     @property
     def inherited(self) -> bool:
@@ -94,7 +96,8 @@ class Resource:
     @property
     def is_abandoned(self) -> bool:
         """Whether the object was made from a device that does not answer, so that it is never released."""
-        return self._owner is not None and self._owner.is_abandoned
+        owner = self._owner
+        return owner is not None and owner.is_abandoned
 
     @property
     def memory_bytes(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +105,16 @@ def test_few_routers_are_kept(plain: Graph) -> None:
         assert router.avoiding(square(0.001, 0.001)) is not first
         with pytest.raises(QueryError, match="touch every street"):
             router.avoiding(square(0.0, 0.0, 1.0))
+
+
+def test_the_memory_of_routers_that_are_dropped_is_free_at_once(plain: Graph) -> None:
+    with Router(plain, device="cpu") as router:
+        gc.collect()
+        gc.disable()  # it would free cycles, too, but only some time later
+        try:
+            solver = weakref.ref(router.avoiding(square(0.001, 0.001)).solver)
+            for number in range(1, 9):
+                router.avoiding(square(0.001, 0.001 + 1e-5 * number))
+            assert solver() is None
+        finally:
+            gc.enable()
