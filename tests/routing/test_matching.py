@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES
 from tests.support.osm_maps import ANDORRA
 from tests.support.streetmaps import UNIT, street_map
-from vkssp import Graph, Matching, NoRouteError, QueryError, Route, Router, read_graph
+from vkssp import Graph, Matching, NoRouteError, QueryError, Route, Router, Stop, read_graph
 from vkssp.graph.geo import haversine, metres_between
 
 CORNERS = [(y, x) for y in range(3) for x in range(3)]
@@ -301,3 +301,37 @@ def test_a_matching_is_written(streets: Router, tmp_path: Path) -> None:
     assert list(frame["position"]) == [0, 1, 2] and list(frame["matching"]) == [0, 0, 0]
     assert matching.properties["matched"] == 3 and matching.geometry.length == pytest.approx(200 / 111_195, rel=1e-3)
     assert repr(matching) == "Matching(3 of 3 positions, 1 routes, 200 m)"
+
+
+def test_conditions_of_positions_hold_for_all_streets_of_the_trace() -> None:
+    """Two streets side by side, 11 m apart; the trace follows the lower one, between the two."""
+    graph = street_map([(0, 0), (0, 4), (0.1, 0), (0.1, 4)], [(0, 1, 100), (2, 3, 100), (0, 2, 10), (1, 3, 10)])
+    places = [(0.04 * UNIT, x * UNIT) for x in (1.0, 2.0, 3.0)]
+    with Router(graph, device="cpu") as router:
+        plain = router.match(places, radiuses=10)
+        assert {one.name for one in plain.tracepoints if one} == {"Street 0"}
+        assert all(one.alternatives for one in plain.tracepoints if one)
+        hints = [router.nearest(place, 2)[1].hint for place in places]
+        hinted = router.match([Stop(*place, hint=hint) for place, hint in zip(places, hints, strict=True)], radiuses=10)
+        assert {one.name for one in hinted.tracepoints if one} == {"Street 1"}
+        heading = router.match([Stop(*place, bearing=(90, 20)) for place in places], radiuses=10)
+        assert sum(one.alternatives for one in heading.tracepoints if one) < sum(
+            one.alternatives for one in plain.tracepoints if one
+        )
+        # Traffic keeps right: who comes from the west has the positions, north of the street, on the left, and can only
+        # have gone round by the other street.
+        curbs = [Stop(*place, approach="curb", radius_m=6) for place in places]
+        (round_it,), (back,) = (router.match(trace, radiuses=10).routes for trace in (curbs, curbs[::-1]))
+        assert back.distance_m == pytest.approx(222.4, abs=0.2) and round_it.distance_m > 1000
+
+
+def test_traces_and_trips_over_streets_on_which_no_trip_begins() -> None:
+    graph = street_map([(0, 0), (0, 4), (0, 8)], [(0, 1, 100), (1, 2, 100)], ferries=(1,))
+    places = [(0.0, x * UNIT) for x in (5.0, 6.0, 7.0)]
+    with Router(graph, device="cpu") as router:
+        with pytest.raises(NoRouteError):
+            router.match(places)
+        assert router.match(places, snapping="any").routes[0].distance_m == pytest.approx(222.4, abs=0.2)
+        assert router.trip(places, snapping="any").route.distance_m == pytest.approx(444.8, abs=0.3)
+        (route,) = router.alternatives(places[0], places[2], snapping="any")
+        assert route.distance_m == pytest.approx(222.4, abs=0.2)

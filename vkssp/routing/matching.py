@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +38,7 @@ from vkssp.routing.part_weights import Points, part_weight, part_weights
 from vkssp.routing.places import listed_places, place_of
 from vkssp.routing.route_assembly import end_to_end, joined, leg_of
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.stops import CheckedStop, with_snapping
 from vkssp.solver.phantom_node import PhantomNode
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class Trace(NamedTuple):
     `places` are latitude and longitude in degrees, shape (k, 2); `seconds` is None if times are not known; `radius` is
     the standard deviation of each position in metres; `bearing` has a direction and what it may differ by, in degrees,
     NaN where any will do, shape (k, 2). `kept` are the numbers of the positions that are used, `legs` the numbers of
-    those that the legs join.
+    those that the legs join. `stops` are the positions with conditions, None for the others.
     """
 
     places: npt.NDArray[np.float64]
@@ -215,6 +216,7 @@ class Trace(NamedTuple):
     bearing: npt.NDArray[np.float64]
     kept: npt.NDArray[np.int64]
     legs: npt.NDArray[np.int64] | None
+    stops: Sequence[CheckedStop | None]
 
 
 def checked_trace(
@@ -225,9 +227,14 @@ def checked_trace(
     bearings: Sequence[tuple[float, float] | None] | None,
     waypoints: Sequence[int] | None,
     tidy: bool,
+    snapping: str,
 ) -> Trace:
     """Return the positions of a trace, or raise `QueryError`; see `vkssp.Router.match`."""
-    places = np.array(listed_places(index, trace, "trace", "positions of the trace"), np.float64)
+    listed = listed_places(index, trace, "trace", "positions of the trace")
+    if snapping != "default":
+        listed = [with_snapping(one, snapping) for one in listed]
+    stops = [one if isinstance(one, CheckedStop) else None for one in listed]
+    places = np.array(listed, np.float64)
     count = len(places)
     if count < 2:
         raise QueryError("trace has 1 position; give two or more")
@@ -262,7 +269,7 @@ def checked_trace(
     kept = np.arange(count)
     if tidy:
         kept = _tidied(places, seconds, {0, count - 1} if legs is None else set(legs.tolist()))
-    return Trace(places, seconds, radius, bearing, kept, legs)
+    return Trace(places, seconds, radius, bearing, kept, legs, stops)
 
 
 def _numbers(radiuses: float | Sequence[float | None] | None, count: int) -> npt.NDArray[np.float64]:
@@ -337,7 +344,7 @@ def _states(index: StreetIndex, snaps: Sequence[Snap]) -> _States:
 
 
 def _fits(index: StreetIndex, snaps: Sequence[Snap], states: _States, bearing: Any) -> npt.NDArray[np.bool_]:
-    """Return whether the direction of each state fits the bearing of its point."""
+    """Return whether the direction of each state fits the bearing and the conditions of its point."""
     piece = index.first[[snap.polyline for snap in snaps]] + np.array([snap.segment for snap in snaps], np.int64)
     (lat0, lon0), (lat1, lon1) = np.radians(index.points[piece]).T, np.radians(index.points[piece + 1]).T
     east = np.sin(lon1 - lon0) * np.cos(lat1)
@@ -346,6 +353,10 @@ def _fits(index: StreetIndex, snaps: Sequence[Snap], states: _States, bearing: A
     wanted, most = bearing[states.point].T
     difference = np.abs((heading - wanted + 180.0) % 360.0 - 180.0)
     fits: npt.NDArray[np.bool_] = np.isnan(wanted) | (difference <= most)
+    for at, point in enumerate(states.point.tolist()):
+        allowed = snaps[point].arcs
+        if allowed is not None and int(states.arc[states.first[at]]) not in allowed:
+            fits[at] = False
     return fits
 
 
@@ -541,12 +552,25 @@ def _candidates(index: StreetIndex, trace: Trace) -> tuple[list[Snap], npt.NDArr
     for at, ((lat, lon), radius) in enumerate(
         zip(trace.places[trace.kept].tolist(), trace.radius[trace.kept].tolist(), strict=True)
     ):
-        near = index.nearest_streets(lat, lon, _MOST_STREETS, limit=REACH * radius)
+        stop = trace.stops[trace.kept[at]]
+        if stop is None:
+            near = index.nearest_streets(lat, lon, _MOST_STREETS, limit=REACH * radius)
+        else:
+            near = _meeting(index, stop, REACH * radius)
         if index.avoided is not None:
             near = [snap for snap in near if not index.avoided.touched[snap.polyline]]
         snaps += near
         number += [at] * len(near)
     return snaps, np.array(number, np.int64)
+
+
+def _meeting(index: StreetIndex, place: CheckedStop, limit: float) -> list[Snap]:
+    """Return the points on streets up to a limit that meet the conditions of a position."""
+    stop = place.stop
+    radius = limit if stop.radius_m is None else min(float(stop.radius_m), limit)
+    place = CheckedStop(replace(stop, radius_m=radius), place.any_street)
+    is_known = stop.hint is not None and index.hints.decode(stop.hint, *place) is not None
+    return index.nearest_for(place, 1 if is_known else _MOST_STREETS)
 
 
 def _paths(index: StreetIndex, routes: list[list[_Visit]]) -> list[list[LegPath]]:

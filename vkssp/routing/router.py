@@ -428,6 +428,7 @@ class Router(Resource):
         max_sharing: float = MAX_SHARING,
         min_optimal: float = MIN_OPTIMAL,
         steps: bool = False,
+        snapping: str = "default",
     ) -> list[Route]:
         """Return the best route from one place to another, and good routes that differ from it.
 
@@ -450,6 +451,8 @@ class Router(Resource):
             Parts of an alternative that weigh at most this share of the best route are shortest paths.
         steps : bool
             Whether to put instructions into `Route.steps`.
+        snapping : str
+            See `route`.
 
         Returns
         -------
@@ -467,7 +470,7 @@ class Router(Resource):
         bounds, steps = checked_bounds(max_stretch, max_sharing, min_optimal), flag(steps, "steps")
         index = self.index
         given = zip(pairs_of([origin, destination]), _ENDS, strict=True)
-        places = [checked_place(index, place, name) for place, name in given]
+        places = [with_snapping(checked_place(index, place, name), snapping) for place, name in given]
         for snaps in candidates(index, places, _ENDS):
             with self._facing(True) as behind:
                 index = self.index
@@ -502,6 +505,7 @@ class Router(Resource):
         destination: str = "any",
         roundtrip: bool = True,
         steps: bool = False,
+        snapping: str = "default",
     ) -> Trip:
         """Return a short trip through places, in an order that is chosen for it.
 
@@ -520,6 +524,8 @@ class Router(Resource):
             Whether the trip returns to where it began.
         steps : bool
             Whether to put instructions into `Route.steps`.
+        snapping : str
+            See `route`.
 
         Returns
         -------
@@ -542,7 +548,7 @@ class Router(Resource):
         if len(given) < 2:
             raise QueryError(f"places has {len(given)} of them; give two or more")
         require_room(len(given))
-        weight = self.table(given, metrics="weight").read()["weight"]
+        weight = self.table(given, metrics="weight", snapping=snapping).read()["weight"]
         cost = weight.astype(np.float64)
         if weight.dtype.kind == "u":
             cost[weight == UNREACHABLE] = np.inf
@@ -550,7 +556,9 @@ class Router(Resource):
         stops = [given[number] for number in order.tolist()]
         if roundtrip:
             stops.append(stops[0])
-        route = self.route(stops[0], stops[-1], via=stops[1:-1], steps=steps, continue_straight=False)
+        route = self.route(
+            stops[0], stops[-1], via=stops[1:-1], steps=steps, continue_straight=False, snapping=snapping
+        )
         return Trip(route, order, is_best)
 
     def match(
@@ -565,6 +573,7 @@ class Router(Resource):
         waypoints: Sequence[int] | None = None,
         max_speed_kmh: float = MAX_SPEED_KMH,
         steps: bool = False,
+        snapping: str = "default",
     ) -> Matching:
         """Return the routes that a vehicle most probably took, given inaccurate positions along its way.
 
@@ -575,7 +584,8 @@ class Router(Resource):
         Parameters
         ----------
         trace : sequence of (float, float)
-            Latitude and longitude of the positions in degrees, two or more, in the order of travel.
+            Latitude and longitude of the positions in degrees, two or more, in the order of travel. Of a `Stop`, the
+            conditions hold for all streets on which the vehicle may have been; that of a hint is then the only one.
         timestamps : array_like, optional
             Time of each position in seconds, such as Unix time, shape (k,). With times, a route whose detour takes more
             than `max_speed_kmh` is not plausible; without them, one whose detour is 2 km or longer.
@@ -596,6 +606,8 @@ class Router(Resource):
             Greatest plausible speed in km/h.
         steps : bool
             Whether to put instructions into `Route.steps`.
+        snapping : str
+            See `route`.
 
         Returns
         -------
@@ -615,7 +627,7 @@ class Router(Resource):
         tidy, steps, speed = flag(tidy, "tidy"), flag(steps, "steps"), number_of(max_speed_kmh)
         if speed is None or not 0 < speed <= 1000:
             raise QueryError(f"max_speed_kmh is {shown(max_speed_kmh)}; give km/h, above 0 and up to 1000")
-        checked = checked_trace(index, trace, timestamps, radiuses, bearings, waypoints, tidy)
+        checked = checked_trace(index, trace, timestamps, radiuses, bearings, waypoints, tidy, snapping)
         with self.solver.holding():
             index = self.index
             return match_trace(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from vkssp.errors import NoRouteError
 from vkssp.routing.matching import Tracepoint
 from vkssp.server.answers.legs import route_answer
 from vkssp.server.answers.numbers import digits
-from vkssp.server.answers.places import router_of
+from vkssp.server.answers.places import places, router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
@@ -24,7 +25,7 @@ def match(dataset: Dataset, request: MatchRequest) -> dict[str, Any]:
         graph = router.graph
         try:
             found = router.match(
-                request.coordinates,
+                places(replace(request, bearings=None, radiuses=None)),
                 request.timestamps,
                 radiuses,
                 gaps=request.gaps,
@@ -32,6 +33,7 @@ def match(dataset: Dataset, request: MatchRequest) -> dict[str, Any]:
                 bearings=request.bearings,
                 waypoints=request.waypoints,
                 steps=request.steps,
+                snapping=request.snapping,
             )
         except NoRouteError as error:
             raise RequestError("NoMatch", "Could not match the trace.") from error

@@ -18,7 +18,9 @@ def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
     with router.solver.holding():  # so that all routes have the weights of one moment
         graph = router.graph
         if request.alternatives > 0 and not vias:
-            found = router.alternatives(origin, destination, request.alternatives, steps=request.steps)
+            found = router.alternatives(
+                origin, destination, request.alternatives, steps=request.steps, snapping=request.snapping
+            )
         else:
             found = [
                 router.route(
@@ -35,6 +37,9 @@ def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
     if not request.skip_waypoints:
         ends = dict(zip(request.waypoints or range(len(stops)), found[0].places, strict=True))
         # Places that only shape the route are waypoints of the answer, too.
-        met = [ends[number] if number in ends else router.nearest(stop)[0] for number, stop in enumerate(stops)]
+        met = [
+            ends[number] if number in ends else router.nearest(stop, snapping=request.snapping)[0]
+            for number, stop in enumerate(stops)
+        ]
         answer["waypoints"] = [waypoint(place, request) for place in met]
     return answer

@@ -27,7 +27,9 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
     values = router.table(sources, targets, list(dict.fromkeys(request.annotations)), snapping=request.snapping).read()
     answer: dict[str, Any] = {}
     met = sorted({*rows, *columns})
-    waypoints = dict(zip(met, router.nearest_of_each([given[index] for index in met]), strict=True))
+    waypoints = dict(
+        zip(met, router.nearest_of_each([given[index] for index in met], snapping=request.snapping), strict=True)
+    )
     if request.fallback_speed is not None:
         lacking = np.isnan(next(iter(values.values())))
         ends: Any = [[request.coordinates[index] for index in indices] for indices in (rows, columns)]

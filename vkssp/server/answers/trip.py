@@ -27,6 +27,7 @@ def trip(dataset: Dataset, request: TripRequest) -> dict[str, Any]:
                 destination=request.destination,
                 roundtrip=request.roundtrip,
                 steps=request.steps,
+                snapping=request.snapping,
             )
         except NoRouteError as error:
             raise RequestError("NoTrips", "No trip visiting all destinations possible.") from error
