@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from vkssp.errors import NoRouteError
 from vkssp.routing.matching import Tracepoint
 from vkssp.server.answers.legs import route_answer
 from vkssp.server.answers.numbers import digits
-from vkssp.server.answers.places import places, router_of
+from vkssp.server.answers.places import router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
@@ -25,7 +24,7 @@ def match(dataset: Dataset, request: MatchRequest) -> dict[str, Any]:
         graph = router.graph
         try:
             found = router.match(
-                places(replace(request, bearings=None, radiuses=None)),
+                request.coordinates,  # OSRM heeds neither hints nor approaches here
                 request.timestamps,
                 radiuses,
                 gaps=request.gaps,
