@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from vkssp import read_graph
@@ -90,16 +91,33 @@ def grid() -> str:
     return f'<osm version="0.6">{"".join(lines)}</osm>'
 
 
-def place(rng: random.Random) -> str:
+@dataclass(frozen=True)
+class Box:
+    """Box of latitudes and longitudes, in degrees."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+    def place(self, rng: random.Random) -> tuple[float, float]:
+        """Return latitude and longitude of a place inside."""
+        return rng.uniform(self.south, self.north), rng.uniform(self.west, self.east)
+
+
+#: Box of the streets of `grid`.
+_GRID = Box(0.0, 0.0, 0.02, 0.02)
+
+
+def place(rng: random.Random, box: Box = _GRID) -> str:
     """Return a place: mostly one on the map."""
-    if rng.random() < 0.1:
-        return f"{rng.uniform(-200, 200):.6f},{rng.uniform(-100, 100):.6f}"
-    return f"{rng.uniform(0, 0.02):.6f},{rng.uniform(0, 0.02):.6f}"
+    lat, lon = (rng.uniform(-100, 100), rng.uniform(-200, 200)) if rng.random() < 0.1 else box.place(rng)
+    return f"{lon:.6f},{lat:.6f}"
 
 
-def target(rng: random.Random) -> str:
+def target(rng: random.Random, box: Box = _GRID) -> str:
     """Return a path with a query, mutated or not."""
-    url = rng.choice(_URLS).format(a=place(rng), b=place(rng), c=place(rng))
+    url = rng.choice(_URLS).format(a=place(rng, box), b=place(rng, box), c=place(rng, box))
     for _ in range(rng.choice((0, 0, 1, 1, 2, 5))):
         at = rng.randrange(len(url) + 1)
         kind = rng.randrange(4)
@@ -114,20 +132,20 @@ def target(rng: random.Random) -> str:
     return re.sub(r"[\s#]", "", url) if url.startswith("/") else "/" + url
 
 
-def positions(rng: random.Random, count: int) -> list[list[float]]:
+def positions(rng: random.Random, count: int, box: Box = _GRID) -> list[list[float]]:
     """Return the positions of some places."""
-    return [[float(part) for part in place(rng).split(",")] for _ in range(count)]
+    return [[float(part) for part in place(rng, box).split(",")] for _ in range(count)]
 
 
-def areas(rng: random.Random) -> object:
+def areas(rng: random.Random, box: Box = _GRID) -> object:
     """Return areas as GeoJSON, valid or not."""
     if rng.random() < 0.2:
         return rng.choice(_VALUES)
     if rng.random() < 0.6:
-        lat, lon = rng.uniform(0, 0.02), rng.uniform(0, 0.02)
+        lat, lon = box.place(rng)
         ring = [[lon, lat], [lon + 0.001, lat], [lon, lat + 0.001]]
     else:
-        ring = positions(rng, rng.choice((0, 1, 3, 3, 3, 5)))
+        ring = positions(rng, rng.choice((0, 1, 3, 3, 3, 5)), box)
     made: object = {"type": "Polygon", "coordinates": [[*ring, *ring[:1]]]}
     for _ in range(rng.choice((0, 0, 0, 0, 1, 2, 200))):
         kind = rng.choice(
@@ -137,10 +155,10 @@ def areas(rng: random.Random) -> object:
     return made
 
 
-def opportunities(rng: random.Random, names: tuple[str, ...]) -> dict[str, object]:
+def opportunities(rng: random.Random, names: tuple[str, ...], box: Box = _GRID) -> dict[str, object]:
     """Return a body of a request for opportunities with some of its members, valid or not."""
     number = rng.randrange(1, 4)
-    made: dict[str, object] = {"origins": positions(rng, 2), "opportunities": positions(rng, number)}
+    made: dict[str, object] = {"origins": positions(rng, 2, box), "opportunities": positions(rng, number, box)}
     decay = rng.choice(
         (
             {"function": "exponential", "scale": rng.choice((1, 60.0, 1e-300, 1e300))},
@@ -158,7 +176,7 @@ def opportunities(rng: random.Random, names: tuple[str, ...]) -> dict[str, objec
         "limit": 100,
         "metric": rng.choice(("duration", "distance", "weight")),
         "reverse": True,
-        "avoid": areas(rng),
+        "avoid": areas(rng, box),
         "exclude": ["motorway"],
     }
     known = sorted(fine.keys() & set(names))
@@ -168,21 +186,21 @@ def opportunities(rng: random.Random, names: tuple[str, ...]) -> dict[str, objec
     return made
 
 
-def body(rng: random.Random) -> tuple[str, bytes]:
+def body(rng: random.Random, box: Box = _GRID) -> tuple[str, bytes]:
     """Return path and body of a request with one, valid or not."""
-    made: dict[str, object] = {"coordinates": positions(rng, rng.randrange(4))}
+    made: dict[str, object] = {"coordinates": positions(rng, rng.randrange(4), box)}
     for name in rng.sample(sorted(PARAMETERS), rng.randrange(4)):
         made[name] = rng.choice(_VALUES)
     if rng.random() < 0.3:
-        made = {"coordinates": positions(rng, 2)}
-        made["avoid"], made["metric"] = areas(rng), rng.choice(("duration", "distance", "weight"))
+        made = {"coordinates": positions(rng, 2, box)}
+        made["avoid"], made["metric"] = areas(rng, box), rng.choice(("duration", "distance", "weight"))
     if rng.random() < 0.2:
         made["coordinates"] = rng.choice(_VALUES)
     path = f"/{rng.choice(('route', 'nearest', 'table', 'match', 'trip', 'tile'))}/v1/car"
     kind = rng.random()
     if kind < 0.3:
         service, names = rng.choice((("accessibility", ACCESSIBILITY), ("opportunities", OPPORTUNITIES)))
-        path, made = f"/{service}/v1/car", opportunities(rng, names)
+        path, made = f"/{service}/v1/car", opportunities(rng, names, box)
     elif kind < 0.5:
         path = rng.choice(("/isochrone", "/speeds"))
         members = ("locations", "contours", "costing", "reverse", "profile", "speeds")
@@ -194,25 +212,27 @@ def body(rng: random.Random) -> tuple[str, bytes]:
             }
             made["reverse"] = rng.random() < 0.5
             if rng.random() < 0.5:
-                made["exclude_polygons"] = areas(rng)
+                made["exclude_polygons"] = areas(rng, box)
     data = bytearray(json.dumps(rng.choice(_VALUES) if rng.random() < 0.05 else made).encode())
     if rng.random() < 0.2:
         data[rng.randrange(len(data))] = rng.randrange(256)
     return path, bytes(data)
 
 
-def message(rng: random.Random) -> tuple[bytes, bool]:
+def message(rng: random.Random, box: Box = _GRID) -> tuple[bytes, bool]:
     """Return the bytes of a request, and whether they have to be answered."""
     kind = rng.random()
     if kind < 0.03:
         return rng.randbytes(rng.randrange(1, 300)), False
     if kind < 0.3:
-        path, data = body(rng)
+        path, data = body(rng, box)
         head = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
         made = head.encode() + b"Content-Length: %d\r\n\r\n" % len(data) + data
     else:
         method = rng.choices(("GET", "HEAD", "OPTIONS", "PUT", "DELETE"), (90, 4, 2, 2, 2))[0]
-        made = f"{method} {target(rng)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode("utf-8", "replace")
+        made = f"{method} {target(rng, box)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode(
+            "utf-8", "replace"
+        )
     if kind > 0.97:
         data = bytearray(made)
         for _ in range(rng.randrange(1, 4)):

@@ -5,27 +5,36 @@ from __future__ import annotations
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import pytest
 
 pytest.importorskip("uvicorn")
+resource = pytest.importorskip("resource")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forks")
 
 # An application whose answer is its process and the changes that it has made; it can be slow, and it can die.
 PROGRAM = """
 import asyncio, os, sys
-from vkssp.server.processes import Serving, listen, serve
+from vkssp.server.processes import ChangeRefusedError, Serving, listen, serve
 
 def make(ask, number):
     made = []
     async def change(content):
         if content == b"bad":
             raise ValueError("no such change")
+        if content == b"refused":
+            raise ChangeRefusedError("not this one")
+        if b"slow" in content:
+            await asyncio.sleep(0.5)
         made.append(content.decode())
         return content.upper()
     async def app(scope, receive, send):
@@ -43,8 +52,8 @@ def make(ask, number):
             try:
                 name = path.removeprefix("/change/").encode()
                 assert await ask(name) == name.upper()
-            except RuntimeError as error:
-                status, made_text = 400, str(error)
+            except (ChangeRefusedError, RuntimeError) as error:
+                status, made_text = 400, f"{type(error).__name__} {error}"
         body = f"{os.getpid()} {','.join(made)}".encode() if status == 200 else made_text.encode()
         headers = [(b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -53,19 +62,29 @@ def make(ask, number):
 
 listening = listen("127.0.0.1", 0)
 port = listening.getsockname()[1]
-serve(listening, make, Serving(workers=3, connections=8, graceful_s=5), lambda: print(port, flush=True))
+serving = Serving(workers=3, connections=int(sys.argv[1]), graceful_s=5)
+serve(listening, make, serving, lambda: print(port, flush=True), lambda changes: [b"+".join(changes)] * bool(changes))
 """
+
+
+@contextmanager
+def running(connections: int, **options: Any) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    command = [sys.executable, "-c", PROGRAM, str(connections)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
+    assert process.stdout is not None
+    port = int(process.stdout.readline())
+    try:
+        yield process, port
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 @pytest.fixture
 def server() -> Iterator[tuple[subprocess.Popen[str], int]]:
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    port = int(process.stdout.readline())
-    yield process, port
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with running(8) as found:
+        yield found
 
 
 def ask(port: int, path: str = "/") -> tuple[int, str]:
@@ -99,7 +118,8 @@ def test_connections_go_to_all_workers_and_changes_too(server: tuple[subprocess.
         seen.append(connection.getresponse().read().decode().split()[0])
     assert sorted(map(seen.count, set(seen))) == [2, 2, 2]  # that stay open, two each
     assert [ask(port, f"/change/{name}")[0] for name in "abc"] == [200] * 3
-    assert ask(port, "/change/bad") == (400, "ValueError: no such change")
+    assert ask(port, "/change/bad") == (400, "RuntimeError ValueError: no such change")
+    assert ask(port, "/change/refused") == (400, "ChangeRefusedError not this one")
     for connection in connections:
         connection.request("GET", "/")
         assert connection.getresponse().read().decode().split()[1] == "a,b,c"
@@ -107,17 +127,21 @@ def test_connections_go_to_all_workers_and_changes_too(server: tuple[subprocess.
 
 
 def test_a_worker_that_dies_is_replaced_and_knows_the_changes(server: tuple[subprocess.Popen[str], int]) -> None:
+    """Its successor makes the changes, joined, before it answers."""
     _, port = server
     ask(port, "/change/a")
+    ask(port, "/change/slow")
     before = {answer.split()[0] for answer in all_answers(port)}
     assert len(before) == 3
     with pytest.raises((http.client.HTTPException, OSError)):
         ask(port, "/die")
-    ask(port, "/change/b")
-    end = time.monotonic() + 30
-    while len(now := {tuple(answer.split()) for answer in all_answers(port)}) < 3 and time.monotonic() < end:
+    end, new = time.monotonic() + 30, set[str]()
+    while not new and time.monotonic() < end:
         time.sleep(0.1)
-    assert {made for _, made in now} == {"a,b"} and len({pid for pid, _ in now} - before) == 1
+        new = {answer for answer in all_answers(port) if answer.split()[0] not in before}
+    assert {answer.partition(" ")[2] for answer in new} == {"a+slow"}
+    ask(port, "/change/b")
+    assert {answer.partition(" ")[2] for answer in all_answers(port)} == {"a,slow,b", "a+slow,b"}
 
 
 def test_connections_beyond_the_limit_are_told_to_come_again(server: tuple[subprocess.Popen[str], int]) -> None:
@@ -133,6 +157,30 @@ def test_connections_beyond_the_limit_are_told_to_come_again(server: tuple[subpr
     while ask(port)[0] == 503 and time.monotonic() < end:
         time.sleep(0.05)
     assert ask(port)[0] == 200
+
+
+def test_no_worker_has_more_connections_than_files() -> None:
+    """Connections beyond the files that the system allows are told to come again, too; no worker dies of them."""
+    most = 100
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (80, most))
+
+    with running(4096, preexec_fn=limit) as (_, port):
+        before = {answer.split()[0] for answer in all_answers(port)}
+        held = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(4 * most)]
+        statuses = Counter[str]()
+        for link in held:
+            with suppress(ConnectionError):  # it was refused before the request came
+                link.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            statuses[link.recv(1 << 16)[9:12].decode()] += 1
+        for link in held:
+            link.close()
+        assert (
+            3 * (most - 64) - 6 <= statuses["200"] <= 3 * most
+            and statuses.total() == 4 * most == statuses["200"] + statuses["503"]
+        )
+        assert {answer.split()[0] for answer in all_answers(port)} == before
 
 
 def test_answers_that_have_begun_are_finished_at_the_end(server: tuple[subprocess.Popen[str], int]) -> None:

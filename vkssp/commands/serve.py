@@ -105,6 +105,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.server.limits import Limits
     from vkssp.server.metrics import Metrics, shared_figures
     from vkssp.server.processes import Change, Serving, listen, serve
+    from vkssp.server.speed_changes import joined_changes
     from vkssp.server.warming import warm_up
 
     logging.getLogger(ACCESS).setLevel(logging.INFO if args.access_log else logging.WARNING)
@@ -145,7 +146,7 @@ def run(args: argparse.Namespace) -> Result:
         listening = listen(args.host, port)
     except OSError as error:
         raise QueryError(f"cannot listen at {args.host}:{port}: {error}; give another --host or --port") from error
-    serve(listening, make, Serving(processes), lambda: None)
+    serve(listening, make, Serving(processes), lambda: None, joined_changes)
     return {"graphs": files}, []
 
 

@@ -35,7 +35,9 @@ from vkssp.server.own import (
     parsed_valhalla,
 )
 from vkssp.server.parsing import parsed_body, parsed_query, parsed_target
+from vkssp.server.processes import ChangeRefusedError
 from vkssp.server.requests import REQUESTS, OwnRequest, Request, TileRequest
+from vkssp.server.speed_changes import speed_change
 from vkssp.server.workers import Workers
 
 _log = logger(__name__)
@@ -217,23 +219,26 @@ class _Server:
         if not self._token or not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
             raise RequestError("Unauthorized", "Changes need the header 'Authorization: Bearer TOKEN'.", 401)
         profile, speeds = parsed_speeds(await self._json(http))
-        self.datasets.find(profile)
-        change = {"profile": profile, "speeds": {str(way): speed for way, speed in speeds.items()}}
-        told = await self._ask_all(orjson.dumps(change))
-        answer = orjson.loads(told)
-        if "error" in answer:
-            raise RequestError("InvalidValue", answer["error"])
-        return told
+        try:
+            return await self._ask_all(speed_change(self.datasets.name_of(profile), speeds))
+        except ChangeRefusedError as refused:
+            raise RequestError("InvalidValue", str(refused)) from None
 
     async def change(self, content: bytes) -> bytes:
-        """Change the speeds that the body of a request has; return its answer, or an error as ``{"error": TEXT}``."""
+        """Change speeds as `speed_change` tells; return the answer.
+
+        Raises
+        ------
+        ChangeRefusedError
+            If the speeds cannot be set.
+        """
         profile, speeds = parsed_speeds(orjson.loads(content))
         router = self.datasets.find(profile).router
         async with self._changing:
             try:
                 change = await self.workers.run(lambda: router.set_speeds(speeds))
             except QueryError as error:
-                return orjson.dumps({"error": str(error)})
+                raise ChangeRefusedError(str(error)) from None
         return orjson.dumps({"code": "Ok", **asdict(change)})
 
     async def openapi(self, http: HttpRequest) -> bytes:

@@ -89,12 +89,26 @@ class Datasets:
             If there is no dataset of this name.
         """
         datasets = self._datasets
-        if len(datasets) == 1:
-            return next(iter(datasets.values()))
-        if name not in datasets:
-            raise RequestError("InvalidValue", f"There is no profile {name}; there are {', '.join(sorted(datasets))}.")
-        return datasets[name]
+        return datasets[_name(datasets, name)]
+
+    def name_of(self, name: str) -> str:
+        """Return the name of the dataset that `find` returns.
+
+        Raises
+        ------
+        RequestError
+            If there is no dataset of this name.
+        """
+        return _name(self._datasets, name)
 
     def replace(self, name: str, dataset: Dataset) -> None:
         """Answer from another dataset from the next request on; requests that have begun keep theirs."""
         self._datasets = {**self._datasets, name: dataset}
+
+
+def _name(datasets: Mapping[str, Dataset], name: str) -> str:
+    if len(datasets) == 1:
+        return next(iter(datasets))
+    if name not in datasets:
+        raise RequestError("InvalidValue", f"There is no profile {name}; there are {', '.join(sorted(datasets))}.")
+    return name

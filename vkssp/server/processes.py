@@ -3,7 +3,8 @@
 The process that loaded the graphs accepts connections and hands each to the worker with the fewest. The workers are its
 copies (fork), so that graphs, indices and compiled code take memory once. A worker that dies is replaced; only what it
 was answering is lost. A change that a worker asks for, such as new weights, goes to all workers, in one order; it is
-complete when all of them have made it. New workers make all changes anew before they get connections.
+complete when all of them have made it. New workers make all changes anew before they get connections; changes that can
+be joined into few are kept as these.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from vkssp.log import logger
 
 _log = logger(__name__)
 _HEADER = struct.Struct("!cQI")  # kind, number, length of what follows
-#: Kinds of messages: a connection, a change, and the end to a worker; from a worker that it is ready, that a connection
-#: has ended, that it asks for a change, and that it has made one, or could not; to a worker that its change is
-#: complete, or has failed.
-_CONNECTION, _CHANGE, _END, _READY, _ENDED, _ASK, _MADE, _UNMADE, _COMPLETE, _FAILED = (
-    bytes([c]) for c in b"CXQREAMUDF"
+#: Kinds of messages: a connection, a change, that all earlier changes have been sent, and the end to a worker; from a
+#: worker that it has made these and is ready, that a connection has ended, that it asks for a change, and that it has
+#: made one, or could not; to a worker that its change is complete, or has failed.
+_CONNECTION, _CHANGE, _SENT, _END, _READY, _ENDED, _ASK, _MADE, _UNMADE, _COMPLETE, _FAILED = (
+    bytes([c]) for c in b"CXSQREAMUDF"
 )
 #: Seconds before a worker that dies at once is replaced, and those in which workers have to end beyond their own limit.
 _PAUSE_S, _KILL_S = 1.0, 5.0
@@ -39,11 +40,22 @@ _BUSY = (
 )
 _BUSY = _BUSY.replace(b"content-length: 56", b"content-length: %d" % len(_BUSY.partition(b"\r\n\r\n")[2]))
 
+#: Bytes of changes beyond twice those of joined ones that are kept before they are joined again.
+_JOIN_BYTES = 1 << 20
+#: Files that a worker has open beside its connections, or may open.
+_FILES = 64
+
 #: Asks all workers for a change, or makes one; returns what there is to tell of it.
 Change = Callable[[bytes], Awaitable[bytes]]
 #: Makes the application of a worker, given a function that asks all workers for a change, and the number of the worker,
 #: from 0, which its successor has as well if it dies; returns the application, and a function that makes changes.
 MakeApp = Callable[[Change, int], tuple[Any, Change]]
+#: Returns few changes that do the same as many.
+Join = Callable[[list[bytes]], list[bytes]]
+
+
+class ChangeRefusedError(Exception):
+    """Change that cannot be made; all workers refuse it, and the text is for the one who asked."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +112,19 @@ class _Worker:
     def __init__(self, channel: socket.socket, make: MakeApp, serving: Serving, number: int) -> None:
         self._channel, self._serving, self._make_app, self._number = channel, serving, make, number
         self._asked: dict[int, asyncio.Future[bytes]] = {}
-        self._next, self._changes = 0, asyncio.Queue[tuple[int, bytes]]()
+        self._next, self._changes = 0, asyncio.Queue[tuple[int, bytes] | None]()
         self._sending = asyncio.Lock()
 
     async def ask(self, change: bytes) -> bytes:
-        """Ask all workers for a change, and return what one of them tells of it when all have made it."""
+        """Ask all workers for a change, and return what one of them tells of it when all have made it.
+
+        Raises
+        ------
+        ChangeRefusedError
+            If it cannot be made.
+        RuntimeError
+            If it failed for another reason.
+        """
         self._next += 1
         done: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._asked[self._next] = done
@@ -146,7 +166,6 @@ class _Worker:
         changing = loop.create_task(self._change(make_change))
         reading = loop.create_task(self._read(server, factory))
         ticking = loop.create_task(server.main_loop())
-        await self._send(_message(_READY))
         await asyncio.wait([reading, ticking, changing], return_when=asyncio.FIRST_COMPLETED)
         for task in (reading, ticking, changing):
             if task.done() and not task.cancelled() and task.exception() is not None:
@@ -180,6 +199,8 @@ class _Worker:
                             await loop.connect_accepted_socket(factory, door)
                     elif kind == _CHANGE:
                         await self._changes.put((number, content))
+                    elif kind == _SENT:
+                        await self._changes.put(None)
                     elif kind in (_COMPLETE, _FAILED):
                         done = self._asked.pop(number)
                         if done.done():  # whoever asked has gone away
@@ -187,7 +208,11 @@ class _Worker:
                         if kind == _COMPLETE:
                             done.set_result(content)
                         else:
-                            done.set_exception(RuntimeError(content.decode()))
+                            name, _, text = content.decode().partition(": ")
+                            is_refused = name == ChangeRefusedError.__name__
+                            done.set_exception(
+                                ChangeRefusedError(text) if is_refused else RuntimeError(f"{name}: {text}")
+                            )
                     elif kind == _END:
                         server.should_exit = True
                         return
@@ -196,7 +221,11 @@ class _Worker:
 
     async def _change(self, make_change: Change) -> None:
         while True:
-            number, content = await self._changes.get()
+            change = await self._changes.get()
+            if change is None:  # before the first connection: answers have the weights of all changes
+                await self._send(_message(_READY))
+                continue
+            number, content = change
             try:
                 told = await make_change(content)
                 message = _message(_MADE, number, told)
@@ -247,11 +276,16 @@ class _Change:
 class _Supervisor:
     """First process: accepts connections, orders changes, replaces workers that die."""
 
-    def __init__(self, listening: socket.socket, make: MakeApp, serving: Serving, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, listening: socket.socket, make: MakeApp, serving: Serving, ready: Callable[[], None], join: Join
+    ) -> None:
         self._listening, self._make, self._serving, self._ready = listening, make, serving, ready
+        self._join, self._join_at = join, _JOIN_BYTES
+        self._most = max(1, allow_files(serving.connections + _FILES) - _FILES)
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, _Child] = {}
         self._made: list[bytes] = []
+        self._made_bytes = 0
         self._under_way: dict[int, _Change] = {}
         self._number, self._ending, self._told = 0, False, False
         self._replacing: list[tuple[float, int]] = []  # when, and with which number
@@ -302,12 +336,19 @@ class _Supervisor:
             self._become_worker(its, worker)
         its.close()
         child = self._children[pid] = _Child(pid, worker, mine)
+        self._join_changes()
         for number, content in enumerate(self._made):
             mine.sendall(_message(_CHANGE, (1 << 63) + number, content))  # nobody waits for these
         for number, change in self._under_way.items():
             change.missing.add(pid)
             mine.sendall(_message(_CHANGE, number, change.content))
+        mine.sendall(_message(_SENT))
         self._selector.register(mine, selectors.EVENT_READ, lambda: self._hear(child))
+
+    def _join_changes(self) -> None:
+        self._made = self._join(self._made)
+        self._made_bytes = sum(map(len, self._made))
+        self._join_at = 2 * self._made_bytes + _JOIN_BYTES
 
     def _become_worker(self, channel: socket.socket, number: int) -> NoReturn:
         status = 1
@@ -337,7 +378,7 @@ class _Supervisor:
                 _log.warning("a connection was not accepted: %s", error)
                 return
             with door:
-                able = [child for child in self._children.values() if child.is_ready]
+                able = [child for child in self._children.values() if child.is_ready and child.connections < self._most]
                 total = sum(child.connections for child in self._children.values())
                 if not able or total >= self._serving.connections:
                     with suppress(OSError):
@@ -388,6 +429,9 @@ class _Supervisor:
             del self._under_way[number]
             if not change.failed:
                 self._made.append(change.content)
+                self._made_bytes += len(change.content)
+                if self._made_bytes > self._join_at:
+                    self._join_changes()
             self._tell(change.asker, _message(_FAILED if change.failed else _COMPLETE, change.number, change.told))
 
     def _tell(self, child: _Child, message: bytes) -> None:
@@ -437,6 +481,19 @@ def run_loop(main: Coroutine[Any, Any, None]) -> None:
             runner.run(main)
 
 
+def allow_files(count: int) -> int:
+    """Allow this process, and those that it starts, a number of open files, or as many as the system lets it."""
+    import resource  # which not all systems have
+
+    soft, hard = (
+        count if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
+    )
+    allowed = min(count, hard)
+    if soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return max(soft, allowed)
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens at an address.
 
@@ -457,7 +514,13 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(listening: socket.socket, make: MakeApp, serving: Serving, ready: Callable[[], None]) -> None:
+def serve(
+    listening: socket.socket,
+    make: MakeApp,
+    serving: Serving,
+    ready: Callable[[], None],
+    join: Join = lambda changes: changes,
+) -> None:
     """Serve an application by several processes until SIGTERM or SIGINT.
 
     Parameters
@@ -470,5 +533,7 @@ def serve(listening: socket.socket, make: MakeApp, serving: Serving, ready: Call
         How it is served.
     ready : callable
         Called once when all workers are ready.
+    join : callable, optional
+        Joins changes; by default all of them are kept, for workers that start later.
     """
-    _Supervisor(listening, make, serving, ready).run()
+    _Supervisor(listening, make, serving, ready, join).run()

@@ -12,6 +12,7 @@ from vkssp.server.answers.places import places, router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
 from vkssp.server.requests import TableRequest
+from vkssp.solver.row_maker import WeightsChangedError
 
 #: Most tenths of a second, or of a metre.
 _MOST_TENTHS = 2.0**31 - 2
@@ -24,7 +25,16 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
     rows = everything if request.sources is None else request.sources
     columns = everything if request.destinations is None else request.destinations
     sources, targets = ([given[index] for index in indices] for indices in (rows, columns))
-    values = router.table(sources, targets, list(dict.fromkeys(request.annotations)), snapping=request.snapping).read()
+    wanted = list(dict.fromkeys(request.annotations))
+
+    def read() -> dict[str, npt.NDArray[Any]]:
+        return router.table(sources, targets, wanted, snapping=request.snapping).read()
+
+    try:
+        values = read()
+    except WeightsChangedError:
+        with router.solver.holding():  # not at first: weights that are held cannot be rescaled
+            values = read()
     answer: dict[str, Any] = {}
     met = sorted({*rows, *columns})
     waypoints = dict(
