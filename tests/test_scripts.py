@@ -19,6 +19,7 @@ SCRIPTS = (
     "scripts/build_docs",
     "scripts/get_swiftshader",
     "scripts/osrm_acceptance",
+    "scripts/test_clients",
     ".ci/run",
 )
 # Of the system, or beside the Python that runs this.
