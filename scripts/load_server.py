@@ -42,6 +42,8 @@ ROUTES, TABLES, OF_TABLE, OF_ROUTE = 150, 30, 6, 4
 SHARE, SPEEDS = 0.3, (40.0, 9.0)
 #: Seconds between changes, most seconds after a kill in which connections may break, seconds of an answer.
 CHANGE_S, LOST_S, ANSWER_S = 2.0, 5.0, 60.0
+#: Most failures that are printed.
+SHOWN = 20
 #: Requests without a known answer; all have status 200, or 400 if there is no route.
 OTHERS = (
     "/nearest/v1/car/{a}?number=5",
@@ -86,7 +88,9 @@ class State:
         """Note a failure."""
         with self.lock:
             self.failures.append(text)
-            self.counts["FAILED"] += 1
+            self.counts["failures"] += 1
+            if len(self.failures) <= SHOWN:
+                print(text[:2000], file=sys.stderr, flush=True)
 
     def setting(self) -> tuple[int, int | None]:
         """Return the number of changes so far, and the set of speeds that all processes have."""
@@ -446,8 +450,6 @@ def main() -> None:
     args = parser.parse_args()
     state = load(args.graph, args)
     print(dict(sorted(state.counts.items())))
-    for text in state.failures[:20]:
-        print(text)
     sys.exit(f"{len(state.failures)} failures" if state.failures else 0)
 
 
