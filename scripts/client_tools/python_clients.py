@@ -208,6 +208,7 @@ def cartons(url: str, cases: dict[str, Any], checks: Checks) -> None:
 def pyvroom(url: str, cases: dict[str, Any], checks: Checks) -> None:
     """Solve a problem with capacities by a table of the server, and by asking VROOM to ask the server itself."""
     import numpy as np
+    import polyline as decoder
     import requests
     import vroom
 
@@ -243,6 +244,18 @@ def pyvroom(url: str, cases: dict[str, Any], checks: Checks) -> None:
             checks.true(f"{name}: capacity", sum(kind == "job" for kind in of["type"]) <= capacity)
             costs += int(matrix[order[:-1], order[1:]].sum())
         checks.near(f"{name}: sum of the table along the routes", solution.summary.cost, costs)
+    # With geometry VROOM also asks for the route of each vehicle.
+    drawn = vroom.Input(servers={PROFILE: host}, router=vroom._vroom.ROUTER.OSRM)
+    drawn.set_geometry()
+    for vehicle in solved(drawn, lambda number: places[number]).to_dict()["routes"]:
+        line = swapped(decoder.decode(vehicle["geometry"], 5))
+        path = f"{url}/nearest/v1/{PROFILE}/{text_of(places[:1])}"
+        depot = requests.get(path, timeout=60).json()["waypoints"][0]["location"]
+        checks.near("the line of a vehicle begins and ends at the depot", [line[0], line[-1]], [depot, depot], 1e-5)
+        order = [places[step["id"]] if step["type"] == "job" else places[0] for step in vehicle["steps"]]
+        path = f"{url}/route/v1/{PROFILE}/{text_of(order)}?continue_straight=false"
+        distance = requests.get(path, timeout=60).json()["routes"][0]["distance"]
+        checks.near("metres of a vehicle", vehicle["distance"], distance, 0.5 * len(order))
     checks.near("both ways", by_server.summary.cost, by_table.summary.cost)
 
 
