@@ -272,9 +272,9 @@ class LegTurns:
                 self.turns.append(Turn(at, kind, modifier, int(sides[i + 1]), fixed=own is not None))
         self.turns.append(Turn(len(rows), ARRIVE, STRAIGHT, int(sides[-1])))
         self._join_carriageways()
-        self._check_ends_of_roads()
         self._handle_rings()
         self._collapse()
+        self._check_ends_of_roads()
         self._leave_out()
         self._suppress_names()
 
@@ -396,7 +396,7 @@ class LegTurns:
             if not path.entries[k] or path.roads[k, 1] != kind or side == path.sides[i] ^ 1:
                 continue
             # At the entrance, an exit is passed if one has to go around it.
-            if kind == PASS and (k > first + taken or path.roads[first + taken, 2] > STRAIGHT):
+            if kind == PASS and k > first + taken:
                 continue
             minor = self.net.side[side, FLAGS] & ~self.net.side[ring, FLAGS] & MINOR
             number += self.net.side[side, MODE] == self.net.side[ring, MODE] and not minor
@@ -439,8 +439,8 @@ class LegTurns:
                 first.kind, first.modifier = leaving.kind, modifier
             elif same and all(turn.kind in (SUPPRESSED, NEW_NAME) for turn in self.turns[at : last + 1]):
                 first.kind, first.modifier = SUPPRESSED, STRAIGHT
-            elif first.kind == END_OF_ROAD and modifier in (LEFT, RIGHT):
-                first.modifier = modifier
+            elif END_OF_ROAD in (first.kind, leaving.kind):
+                first.kind, first.modifier = END_OF_ROAD, modifier
             elif modifier == STRAIGHT:
                 first.kind, first.modifier = SUPPRESSED if same else NEW_NAME, modifier
             else:

@@ -26,6 +26,7 @@ from vkssp.osm.profile import Profile, TurnRules
 from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import CONDITIONAL, LIFTED, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
 from vkssp.osm.roads import RawRoads
+from vkssp.osm.roundabouts import turns_against
 from vkssp.osm.segments import Segments
 
 Indices = npt.NDArray[np.int64]
@@ -152,6 +153,10 @@ def with_turns(
     all_arcs = report.turns == "costs"
     if not all_arcs:  # with costs, no path turns round there anyway
         forbidden += pieces.turns_in_gates((*forbidden, *commanded))
+    else:
+        leaves, arrives = _bearings(arcs, segments)
+        on_ring = roads.roundabout[segments.way[arcs.segment]]
+        forbidden += turns_against(arcs.tail, arcs.head, arcs.segment, on_ring, leaves, arrives - 180.0)
     memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]

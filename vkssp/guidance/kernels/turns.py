@@ -133,7 +133,7 @@ def basic_kind(net: Any, came: Any, side: Any) -> Any:
     leaves_motorway = is_motorway(net, came) and (net.side[side, FLAGS] & LINK) != 0
     if (is_ramp(net, side) and not is_ramp(net, came)) or leaves_motorway:
         return ON_RAMP
-    if net.side[came, NAME] != 0 and net.side[came, NAME] == net.side[side, NAME]:
+    if net.side[came, NAME] != 0 and net.side[side, NAME] != 0 and not renamed(net, came, side):
         return CONTINUE
     return TURN
 
@@ -184,9 +184,11 @@ def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any
     if kind == TURN:
         if renamed(net, came, side):
             if through:
-                if is_motorway(net, side):
+                if (net.side[side, FLAGS] & MOTORWAY) != 0:
                     kind = MERGE
                     modifier = SLIGHT_RIGHT if angle > 180.0 else SLIGHT_LEFT
+                elif deviation(angle, 180.0) < FUZZY:
+                    modifier = STRAIGHT
             elif other_mode:
                 kind = NOTIFICATION
             else:
@@ -343,6 +345,8 @@ def find_fork(net: Any, view: Any, count: Any, came: Any) -> Any:
             return 0, 0
         side = view.side[k]
         if (net.side[side, FLAGS] & LINK) != (net.side[view.side[right], FLAGS] & LINK):
+            return 0, 0
+        if net.side[side, MODE] != net.side[came, MODE]:
             return 0, 0
         for rival in range(right, left + 1):
             if rival != k and gives_way(net, view, came, k, rival):
@@ -725,10 +729,14 @@ def classify(net: Any, view: Any, other: Any, came: Any) -> Any:
         handle_streets(net, view, other, count, came)
     find_slip_roads(net, view, other, count, came)
     if (net.side[came, FLAGS] & CARRIED) != 0:
-        # On board nobody turns.
-        for k in range(1, count):
-            if view.entry[k] and net.side[view.side[k], MODE] == net.side[came, MODE]:
-                view.kind[k] = SUPPRESSED
+        # Where only ferries meet, nobody turns on board.
+        same = 0
+        while same < count and net.side[view.side[same], MODE] == net.side[came, MODE]:
+            same += 1
+        if same == count:
+            for k in range(1, count):
+                if view.entry[k]:
+                    view.kind[k] = SUPPRESSED
     if is_motorway(net, came):
         for k in range(count):
             if view.kind[k] == ON_RAMP:
