@@ -187,7 +187,7 @@ def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any
                 if (net.side[side, FLAGS] & MOTORWAY) != 0:
                     kind = MERGE
                     modifier = SLIGHT_RIGHT if angle > 180.0 else SLIGHT_LEFT
-                elif deviation(angle, 180.0) < FUZZY:
+                elif deviation(angle, 180.0) < NARROW:
                     modifier = STRAIGHT
             elif other_mode:
                 kind = NOTIFICATION
