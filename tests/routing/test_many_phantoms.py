@@ -44,7 +44,7 @@ def test_many_are_as_one_by_one(andorra_path: Path, turns: str, avoids: bool) ->
     starts, goals = [*snaps[:250], None], [None, *snaps[50:]]
     same = SameStreet(index, goals)
     expected = [
-        (row, goal, weight, first.arc, last.at - first.at)
+        (row, goal, weight, first.arc, last.at - first.at, first.metres + last.metres)
         for row, snap in enumerate(starts)
         for goal, weight, first, last in (() if snap is None else same.ways_from(snap))
     ]

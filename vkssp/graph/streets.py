@@ -14,6 +14,7 @@ from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmask
 from vkssp.errors import GraphError
 from vkssp.graph.csr import ranges, within
 from vkssp.graph.manoeuvres import is_packed
+from vkssp.graph.open_areas import is_packed as is_packed_areas
 
 #: OpenStreetMap stores coordinates as integers in 1e-7 degrees; geometry keeps this unit, without loss.
 COORDINATE_SCALE = 1e-7
@@ -136,6 +137,9 @@ class Streets:
     manoeuvres : numpy.ndarray or None
         Instructions that the map gives itself, as ``vkssp.graph.manoeuvres.packed`` has them, int64; None if there are
         none.
+    open_areas : numpy.ndarray or None
+        Areas that are crossed in straight lines, as ``vkssp.graph.open_areas.packed`` has them, int64; None if there
+        are none.
     """
 
     __repr__ = brief
@@ -177,6 +181,7 @@ class Streets:
     manoeuvres: npt.NDArray[np.int64] | None = None
     piece_weight: npt.NDArray[np.uint32] | None = None
     piece_seconds: npt.NDArray[np.float32] | None = None
+    open_areas: npt.NDArray[np.int64] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
@@ -190,7 +195,7 @@ class Streets:
     PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
     #: Arrays that belong to the map as a whole, and those of them that a map may lack.
     SHARED = ("polyline_first", "points")
-    SHARED_OR_NONE = ("point_node", "manoeuvres", "piece_weight", "piece_seconds")
+    SHARED_OR_NONE = ("point_node", "manoeuvres", "piece_weight", "piece_seconds", "open_areas")
     #: Types of all arrays; an array that a graph does not have is None.
     DTYPES: ClassVar[dict[str, type]] = {
         "length": np.float32,
@@ -225,6 +230,7 @@ class Streets:
         "manoeuvres": np.int64,
         "piece_weight": np.uint32,
         "piece_seconds": np.float32,
+        "open_areas": np.int64,
     }
 
     def __post_init__(self) -> None:
@@ -324,6 +330,8 @@ class Streets:
             raise GraphError(f"streets.class_names is {shown(names)}; give a tuple of at most 32 texts")
         if self.manoeuvres is not None and not is_packed(self.manoeuvres):
             raise GraphError("streets.manoeuvres is no list of manoeuvres; make it by vkssp.graph.manoeuvres.packed")
+        if self.open_areas is not None and not is_packed_areas(self.open_areas):
+            raise GraphError("streets.open_areas is no list of areas; make it by vkssp.graph.open_areas.packed")
         if self.mode is not None and self.mode.max(initial=0) >= len(MODES):
             raise GraphError(
                 f"streets.mode holds {int(self.mode.max())}; give indices into MODES, 0 to {len(MODES) - 1}"

@@ -14,6 +14,8 @@ from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.csr import rows_of
 from vkssp.graph.manoeuvres import packed
+from vkssp.graph.open_areas import OpenArea
+from vkssp.graph.open_areas import packed as packed_areas
 from vkssp.graph.order import z_order
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
 from vkssp.osm.guide import guide_arrays
@@ -36,6 +38,7 @@ def assemble(
     seconds_per_weight: float,
     weights: Floats | None = None,
     further: Mapping[str, npt.NDArray[Any] | None] | None = None,
+    areas: tuple[OpenArea, ...] = (),
 ) -> Graph:
     """Return the graph of pieces of streets, in which all paths obey what the roads say about access and turns.
 
@@ -59,6 +62,8 @@ def assemble(
         Weight of each segment along its way and against it, shape (num_segments, 2), if weights are no durations.
     further : mapping of str to numpy.ndarray, optional
         Arrays of `Streets` with an entry for each point.
+    areas : tuple of OpenArea
+        Areas that are crossed in straight lines.
 
     Raises
     ------
@@ -72,6 +77,8 @@ def assemble(
     layered = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
     further = {**(further or {}), "point_node": segments.point_node}
+    if areas:
+        further["open_areas"] = packed_areas(areas)
     turn = None
     unit, amounts = (seconds_per_weight, seconds) if weights is None else (10.0**-profile.weight.precision, weights)
     turn_seconds: Floats | None = None

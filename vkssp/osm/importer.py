@@ -18,6 +18,7 @@ from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.assembly import assemble
 from vkssp.osm.clock import clock_of
+from vkssp.osm.open_areas import read_open_areas, with_open_areas
 from vkssp.osm.pieces import Pieces, equal_pieces, shared_pieces, sums_of
 from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import read_roads
@@ -103,6 +104,8 @@ def import_extract(
     roads = read_roads(path, vehicle, report, progress=progress, turns=turns)
     if clock is not None:
         roads = roads.at_time(clock)
+    of_file = len(roads.way)
+    roads, areas = with_open_areas(roads, read_open_areas(path, vehicle, report), vehicle, report)
     read = perf_counter()
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
@@ -110,6 +113,8 @@ def import_extract(
     if vehicle.round_pieces:
         roads = replace(roads, lat=_millionths(roads.lat), lon=_millionths(roads.lon))
     segments = cut_ways(roads, report, simplify=simplify, ellipsoid=vehicle.ellipsoid)
+    report.ways_used -= len(roads.way) - of_file
+    report.open_areas = len(areas)
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
     roads = roads.without_nodes()
@@ -147,6 +152,7 @@ def import_extract(
             seconds_per_weight=unit,
             weights=weights,
             further=further,
+            areas=areas,
         )
     except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error

@@ -258,6 +258,22 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
+class OpenAreaRules:
+    """Areas that are crossed in straight lines, from each way in to each other; see `vkssp.osm.open_areas`.
+
+    Attributes
+    ----------
+    tags : mapping of str to frozenset of str
+        By key, the values of closed ways with ``area=yes`` and of multipolygons that are such areas.
+    speed : float
+        Speed in km/h from a place inside to a corner of the area.
+    """
+
+    tags: Values = field(default_factory=dict)
+    speed: Speed = 5.0
+
+
+@dataclass(frozen=True, eq=False)
 class BarrierRules:
     """Effect of ``barrier`` on a node if no access tag decides.
 
@@ -342,6 +358,8 @@ class Profile:
         Upper bound of all speeds, except on ways that carry the vehicle.
     areas : bool
         Whether the vehicle may go round the edge of an area.
+    open_areas : OpenAreaRules
+        Areas that are crossed in straight lines.
     route_speeds, bridge_speeds : mapping of str to float
         Speed by the values of ``route`` and ``bridge`` that carry the vehicle, or make it wait; on these ways
         ``duration`` counts.
@@ -400,6 +418,7 @@ class Profile:
     access: AccessRules
     highest_speed: Speed = 300.0
     areas: bool = False
+    open_areas: OpenAreaRules = field(default_factory=OpenAreaRules)
     route_speeds: Mapping[str, Speed] = field(default_factory=dict)
     bridge_speeds: Mapping[str, Speed] = field(default_factory=dict)
     harmless_construction: frozenset[str] = frozenset({"no"})
@@ -536,6 +555,8 @@ def _check(profile: Profile, source: SourceFile) -> None:
             raise source.error(place, f"is {mode!r}; give one of {', '.join(MODES)}")
     if len(profile.classes) > MOST_CLASSES:
         raise source.error(("classes",), f"has {len(profile.classes)} classes; give at most {MOST_CLASSES}")
+    if profile.open_areas.tags and (profile.weight.name != "duration" or profile.weight.precision != 1):
+        raise source.error(("open_areas",), "needs weights that are durations; leave out the table weight")
     for width in profile.weight.widths:
         if parse_length(width) is None:
             raise source.error(("weight", "widths", width), 'is no width; give metres in quotes, such as "5.5"')

@@ -34,6 +34,8 @@ class ImportReport:
         Polylines that serve only the ends of a trip in at least one direction.
     unsnapped : int
         Polylines on which the profile lets no trip begin or end.
+    open_areas : int
+        Areas that are crossed in straight lines.
     barriers : int
         Nodes that cut a street.
     missing_nodes : int
@@ -68,6 +70,7 @@ class ImportReport:
     kilometres: float = 0.0
     restricted: int = 0
     unsnapped: int = 0
+    open_areas: int = 0
     barriers: int = 0
     missing_nodes: int = 0
     repeated_nodes: int = 0
@@ -95,6 +98,8 @@ class ImportReport:
             lines.append(
                 f"{self.barriers:,} barriers cut a street; {self.restricted:,} polylines serve only the ends of a trip"
             )
+        if self.open_areas:
+            lines.append(f"{self.open_areas:,} open areas are crossed in straight lines")
         if self.unsnapped:
             lines.append(f"no trip begins or ends on {self.unsnapped:,} polylines")
         if self.missing_nodes or self.repeated_nodes:

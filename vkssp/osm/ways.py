@@ -211,7 +211,14 @@ def way_keys(profile: Profile) -> frozenset[str]:
     plain = {
         *("highway", "route", "area", "proposed", "construction", "railway", "impassable", "status", "bridge"),
         *("junction", "hov", "duration"),
-        *(*profile.speeds, *profile.closed, *profile.separate, *profile.caps, *profile.factors),
+        *(
+            *profile.open_areas.tags,
+            *profile.speeds,
+            *profile.closed,
+            *profile.separate,
+            *profile.caps,
+            *profile.factors,
+        ),
         *(*profile.modes, *profile.modes_back, *profile.forward_factors, *profile.backward_factors),
         *("driving_side", *(_CYCLEWAYS if profile.cycleways.speed else ())),
         *(("width",) if profile.weight.widths else ()),
@@ -305,6 +312,8 @@ def _has_any(tags: Tags, values: Values) -> bool:
 def _closed(tags: Tags, profile: Profile) -> str:
     """Return why a way is closed whatever its access tags say; empty if it is not."""
     highway = tags.get("highway", "")
+    if tags.get("area") == "yes" and _has_any(tags, profile.open_areas.tags):
+        return "open area"  # its ways are those across it
     if tags.get("area") == "yes" and not profile.areas:
         return "area"
     # On an existing road, the tag says what the road may become.

@@ -48,6 +48,10 @@ class LegGeometry:
         `weights` otherwise.
     nodes : numpy.ndarray
         The nodes passed, any number of them, uint32.
+    across : numpy.ndarray or None
+        Latitude and longitude of the points of a leg that stays inside an open area, shape (p, 2); None for others.
+    outside_m, outside_s : tuple of (float, float)
+        Metres and seconds through open areas before the first arc, and after the last one.
     """
 
     def __init__(self, index: StreetIndex, graph: Graph | None, leg_path: LegPath, start: Snap, end: Snap) -> None:
@@ -62,6 +66,12 @@ class LegGeometry:
         if ended:
             self.arcs[-1], self.parts[-1] = last.arc, last.at
         along = index.along[self.arcs]
+        # Parts off the streets, through open areas: points, metres and seconds.
+        self.across = None
+        if leg_path.direct and not begun and start.inside is not None and end.inside is not None:
+            self.across, *_ = index.open_areas.path(start, end)
+        self.outside_m = first.metres, last.metres
+        self.outside_s = first.seconds, last.seconds
         has_nodes = not (leg_path.direct and begun)
         self.nodes = np.empty(has_nodes + len(inner), np.uint32)
         if has_nodes:
@@ -89,6 +99,8 @@ class LegGeometry:
         Latitude and longitude in degrees, shape (p, 2), of which successive ones differ, and shape (len(arcs) + 1,),
         int64.
         """
+        if self.across is not None:
+            return self.across, np.zeros(1, np.int64)
         start, end, along = self._start, self._end, self._along
         begin, last = along[:, 0].astype(np.int64), along[:, 1].astype(np.int64)
         counts = np.abs(last - begin)

@@ -109,7 +109,9 @@ def find_leg_paths(
 
 
 def merged(index: StreetIndex, leg_paths: Sequence[LegPath]) -> LegPath | None:
-    """Return consecutive paths as one path; None if it turns round on a street between two of them."""
+    """Return consecutive paths as one path; None if it turns round, or leaves the streets, between two of them."""
+    if any(end.metres > 0.0 for path in leg_paths for end in (path.first, path.last)):
+        return None
     pieces: list[tuple[int, float, float]] = []
     for path in leg_paths:
         for arc, begin, end in _pieces(path):

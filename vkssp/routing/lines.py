@@ -32,6 +32,24 @@ _LEAST_DEGREES = 1e-11
 _AT_ONCE = 1 << 18
 
 
+class Door(NamedTuple):
+    """Corner of an open area that a place inside sees.
+
+    `snap` is the corner as a point on a street, `metres` the distance to it, and `seconds` the time that it takes.
+    """
+
+    snap: Snap
+    metres: float
+    seconds: float
+
+
+class Inside(NamedTuple):
+    """Number of the open area that a place is in, and the corners that it sees, the nearest first."""
+
+    area: int
+    doors: tuple[Door, ...]
+
+
 class Snap(NamedTuple):
     """Point on the street network to which a place was snapped.
 
@@ -52,6 +70,9 @@ class Snap(NamedTuple):
         junction they may belong to several polylines. None if there are no such conditions.
     share : float
         The part of the piece before the point, from 0 to 1.
+    inside : Inside or None
+        Where the place is if it is inside an open area; then `lat` and `lon` are the place, and the polyline is one at
+        the nearest corner.
     """
 
     polyline: int
@@ -62,6 +83,7 @@ class Snap(NamedTuple):
     metres: float
     arcs: tuple[int, ...] | None = None
     share: float = 0.0
+    inside: Inside | None = None
 
     @property
     def is_end(self) -> bool:

@@ -26,7 +26,7 @@ class Direct(NamedTuple):
     """Paths from points to others that pass no node, in the order of the points.
 
     `start` and `goal` are the numbers of the points, `weight` is the weight of each path, `arc` its arc, -1 for none,
-    and `part` the part of the arc that it takes.
+    `part` the part of the arc that it takes, and `metres` the metres that it takes off the streets.
     """
 
     start: Indices
@@ -34,6 +34,7 @@ class Direct(NamedTuple):
     weight: Indices
     arc: Indices
     part: Floats
+    metres: Floats
 
 
 class _Points:
@@ -99,8 +100,10 @@ def _turn(index: StreetIndex, arc: Indices) -> Indices:
 
 
 def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
-    """Return whether points have arcs that only the functions for one point consider."""
-    return index.avoided is not None or any(snap is not None and snap.arcs is not None for snap in snaps)
+    """Return whether points have arcs, or are inside areas, which only the functions for one point consider."""
+    return index.avoided is not None or any(
+        snap is not None and (snap.arcs is not None or snap.inside is not None) for snap in snaps
+    )
 
 
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
@@ -111,7 +114,7 @@ def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNode
     point, arc, at = points.first_arcs()
     here = np.flatnonzero(at == 0.0) if not index.knows_turns else np.zeros(0, np.int64)
     weight = part_weights(index.graph, arc, 1.0 - at, start=points.on.take(point, at > 0.0))
-    ends = point, index.graph.head[arc], weight, arc, at
+    ends = point, index.graph.head[arc], weight, arc, at, np.zeros(len(arc))
     return _best(index, len(snaps), ends, (point[here], index.graph.tail[arc[here]]))
 
 
@@ -122,7 +125,7 @@ def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes
     points = _Points(index, snaps)
     point, arc, at = points.street_arcs()
     weight = _turn(index, arc) + part_weights(index.graph, arc, at, end=points.on.take(point))
-    ends = point, index.graph.tail[arc], weight, arc, at
+    ends = point, index.graph.tail[arc], weight, arc, at, np.zeros(len(arc))
     if index.knows_turns:
         return _best(index, len(snaps), ends, points.nodes())
     here = np.flatnonzero(at == 1.0)
@@ -132,13 +135,15 @@ def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes
 def _one_by_one(
     index: StreetIndex, snaps: Sequence[Snap | None], find: Callable[[StreetIndex, Snap], list[PhantomNode]]
 ) -> PhantomNodes:
-    found = [(row, *one) for row, snap in enumerate(snaps) if snap is not None for one in find(index, snap)]
-    return _best(index, len(snaps), _columns(found), (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    found = [(row, one) for row, snap in enumerate(snaps) if snap is not None for one in find(index, snap)]
+    columns = _columns([(row, one.node, one.weight, one.arc, one.at, one.metres) for row, one in found])
+    return _best(index, len(snaps), columns, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
 
 
-def _columns(rows: list[tuple[int, int, int, int, float]]) -> _Columns:
-    *integers, floats = zip(*rows, strict=True) if rows else [()] * 5
-    return [*(np.array(column, np.int64) for column in integers), np.array(floats, np.float64)]
+def _columns(rows: list[tuple[int, int, int, int, float, float]]) -> _Columns:
+    *integers, at, metres = zip(*rows, strict=True) if rows else [()] * 6
+    floats = (np.array(column, np.float64) for column in (at, metres))
+    return [*(np.array(column, np.int64) for column in integers), *floats]
 
 
 def _best(index: StreetIndex, count: int, ends: _Columns, nodes: tuple[Indices, npt.NDArray[Any]]) -> PhantomNodes:
@@ -147,8 +152,10 @@ def _best(index: StreetIndex, count: int, ends: _Columns, nodes: tuple[Indices, 
     `ends` are the points and the attributes of their phantom nodes, `nodes` are points and the nodes that they are at.
     """
     nothing = np.zeros(len(nodes[0]), np.int64)
-    columns = [np.concatenate(pair) for pair in zip(ends, (*nodes, nothing, nothing - 1, nothing), strict=True)]
-    point, node, weight, arc, at = columns
+    columns = [
+        np.concatenate(pair) for pair in zip(ends, (*nodes, nothing, nothing - 1, nothing, nothing), strict=True)
+    ]
+    point, node, weight, arc, at, metres = columns
     order = np.lexsort((weight, node, point))
     is_best = np.ones(len(order), np.bool_)
     is_best[1:] = (point[order][1:] != point[order][:-1]) | (node[order][1:] != node[order][:-1])
@@ -160,7 +167,9 @@ def _best(index: StreetIndex, count: int, ends: _Columns, nodes: tuple[Indices, 
     else:
         best = best[np.lexsort((best, point[best]))]
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(point[best], minlength=count))])
-    return PhantomNodes(first, node[best].astype(np.uint32), weight[best].astype(np.uint32), arc[best], at[best])
+    return PhantomNodes(
+        first, node[best].astype(np.uint32), weight[best].astype(np.uint32), arc[best], at[best], metres[best]
+    )
 
 
 def many_direct(index: StreetIndex, starts: Sequence[Snap | None], goals: Sequence[Snap | None]) -> Direct:
@@ -168,7 +177,8 @@ def many_direct(index: StreetIndex, starts: Sequence[Snap | None], goals: Sequen
     if _is_special(index, starts) or _is_special(index, goals):
         same_street = SameStreet(index, goals)
         ways = ((row, way) for row, snap in enumerate(starts) if snap for way in same_street.ways_from(snap))
-        return Direct(*_columns([(row, goal, weight, a.arc, b.at - a.at) for row, (goal, weight, a, b) in ways]))
+        rows = [(row, goal, weight, a.arc, b.at - a.at, a.metres + b.metres) for row, (goal, weight, a, b) in ways]
+        return Direct(*_columns(rows))
     here, there = _Points(index, starts), _Points(index, goals)
     start, arc, begin = here.first_arcs()
     lines = index.polyline_of[arc]
@@ -180,11 +190,11 @@ def many_direct(index: StreetIndex, starts: Sequence[Snap | None], goals: Sequen
     leads = np.flatnonzero(part >= 0.0)
     start, goal, arc, part = start[leads], goal[leads], arc[leads], part[leads]
     weight = part_weights(index.graph, arc, part, here.on.take(start), there.on.take(goal))
-    columns: _Columns = start, goal, weight, arc, part
+    columns: _Columns = start, goal, weight, arc, part, np.zeros(len(arc))
     if len(here.at_junctions) and len(there.at_junctions):
         row, column = _equal(here.junctions, there.junctions)
         nothing = np.zeros(len(row), np.int64)
-        same = here.at_junctions[row], there.at_junctions[column], nothing, nothing - 1, nothing
+        same = here.at_junctions[row], there.at_junctions[column], nothing, nothing - 1, nothing, nothing
         columns = [np.concatenate(pair) for pair in zip(same, columns, strict=True)]
     order = np.lexsort((columns[2], columns[1], columns[0]))
     start, goal = columns[0][order], columns[1][order]

@@ -9,12 +9,13 @@ arrived.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import NamedTuple
 
 from vkssp.algorithm import MAX_TERMINALS
-from vkssp.routing.lines import Snap
+from vkssp.routing.lines import Door, Inside, Snap
+from vkssp.routing.open_areas import weight_inside
 from vkssp.routing.part_weights import part_weight, turn_weight
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode
@@ -64,6 +65,8 @@ def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
 
 def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     """Return the phantom nodes from a point to the nodes that a trip from there reaches first."""
+    if snap.inside is not None:
+        return _through_doors(index, snap.inside, find_starts)
     arcs = first_arcs(index, snap)
     if snap.arcs is not None:
         return _best(_directed_starts(index, snap, arcs))
@@ -76,6 +79,8 @@ def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
 
 def find_goals(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     """Return the phantom nodes to a point from the nodes that reach it without passing another node."""
+    if snap.inside is not None:
+        return _through_doors(index, snap.inside, find_goals)
     if snap.arcs is not None:
         return _best(_directed_goals(index, snap, snap.arcs))
     if index.knows_turns and snap.is_end:
@@ -93,6 +98,8 @@ def find_via_states(index: StreetIndex, snap: Snap) -> list[ViaState]:
     On a street these are its two directions. At a junction of a graph that knows of turns they are the streets by which
     the route may arrive. Each may occur several times if more of the path has to be remembered; see `Streets.memory`.
     """
+    if snap.inside is not None:
+        return [ViaState(find_goals(index, snap), find_starts(index, snap))]
     if snap.is_end and snap.arcs is not None:
         return [
             ViaState(_directed_goals(index, snap, [arc]), _directed_starts(index, snap, [(arc, at)]), frozenset([arc]))
@@ -150,6 +157,8 @@ def find_direct(
     tuple of (int, PhantomNode, PhantomNode) or None
         The weight, and the two points on the arc that they share; they have no arc (-1) if both are the same junction.
     """
+    if start.inside is not None or goal.inside is not None:
+        return _direct_inside(index, start, goal)
     if start.arcs is not None or goal.arcs is not None:
         return _directed_direct(index, start, goal, [state.arcs for state in (leaving, coming) if state is not None])
     graph = index.graph
@@ -181,6 +190,54 @@ def find_direct(
             weight = part_weight(graph, arc, there - here, start if on_street else None, goal)
             candidates.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
     return min(candidates, key=itemgetter(0), default=None)
+
+
+def _through_doors(
+    index: StreetIndex, inside: Inside, find: Callable[[StreetIndex, Snap], list[PhantomNode]]
+) -> list[PhantomNode]:
+    """Return the phantom nodes of a place inside an open area, through the corners that it sees."""
+    unit = _seconds_per_weight(index)
+    return _best(
+        end._replace(
+            weight=end.weight + weight_inside(unit, door.metres, door.seconds), metres=door.metres, seconds=door.seconds
+        )
+        for door in inside.doors
+        for end in find(index, door.snap)
+    )
+
+
+def _seconds_per_weight(index: StreetIndex) -> float:
+    streets = index.graph.streets
+    return 0.0 if streets is None else streets.seconds_per_weight
+
+
+def _direct_inside(index: StreetIndex, start: Snap, goal: Snap) -> tuple[int, PhantomNode, PhantomNode] | None:
+    """Return what `find_direct` returns for points of which at least one is inside an open area."""
+    if start.inside is None or goal.inside is None or start.inside.area != goal.inside.area:
+        return _direct_to_doors(index, start, goal)
+    _, metres, seconds = index.open_areas.path(start, goal)
+    node = index.nodes_of(goal.inside.doors[0].snap)[0]
+    weight = weight_inside(_seconds_per_weight(index), metres, seconds)
+    return weight, PhantomNode(node, weight, metres=metres, seconds=seconds), PhantomNode(node, 0)
+
+
+def _direct_to_doors(index: StreetIndex, start: Snap, goal: Snap) -> tuple[int, PhantomNode, PhantomNode] | None:
+    """Return what `find_direct` returns for points in different places, the best way through corners of areas."""
+    unit, found = _seconds_per_weight(index), []
+    for out in _doors(start):
+        for into in _doors(goal):
+            path = find_direct(index, out.snap, into.snap)
+            if path is not None:
+                weight, first, last = path
+                weight += sum(weight_inside(unit, door.metres, door.seconds) for door in (out, into))
+                first = first._replace(metres=out.metres, seconds=out.seconds)
+                found.append((weight, first, last._replace(metres=into.metres, seconds=into.seconds)))
+    return min(found, key=itemgetter(0), default=None)
+
+
+def _doors(snap: Snap) -> tuple[Door, ...]:
+    """Return the corners of a place inside an open area, or a point on a street itself."""
+    return (Door(snap, 0.0, 0.0),) if snap.inside is None else snap.inside.doors
 
 
 def _directed_direct(

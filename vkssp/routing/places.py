@@ -194,6 +194,14 @@ def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) 
     return found
 
 
+def inside_areas(index: StreetIndex, places: Sequence[LatLon], snaps: Sequence[Snap]) -> list[Snap]:
+    """Return the points of places, but the places themselves where they are inside open areas."""
+    if len(index.open_areas) == 0:
+        return list(snaps)
+    found = [None if isinstance(place, CheckedStop) else index.inside(*place) for place in places]
+    return [inside or snap for inside, snap in zip(found, snaps, strict=True)]
+
+
 def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
     """Return the points that places are snapped to if trips only begin there.
 
@@ -219,7 +227,7 @@ def _useful_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence
 
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
     """Yield the points that the places of a route may be snapped to, in the order in which to try them."""
-    nearest = snapped(index, places, names)
+    nearest = inside_areas(index, places, snapped(index, places, names))
     useful = nearest_of_each(index, places[1:-1], leaving=True, reached=True) if len(places) > 2 else []
     for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
         tried: list[list[Snap]] = []

@@ -56,11 +56,19 @@ def leg_of(
         arcs=geometry.arcs,
         parts=geometry.parts,
         weight=index.graph.units.value(leg_path.weight),
-        distance_m=float(geometry.metres.sum()),
-        duration_s=duration(graph, leg_path.weight if is_searched else int(geometry.weights.sum())),
+        distance_m=float(geometry.metres.sum()) + sum(geometry.outside_m),
+        duration_s=_duration(graph, leg_path.weight if is_searched else None, geometry),
         origin=place_of(index, *begin),
         destination=destination,
     )
+
+
+def _duration(graph: Graph, weight: int | None, geometry: LegGeometry) -> float | None:
+    """Return the duration of a leg, of which `weight` is the weight if searches minimize durations."""
+    if weight is None:
+        seconds = duration(graph, int(geometry.weights.sum()))
+        return None if seconds is None else seconds + sum(geometry.outside_s)
+    return duration(graph, weight)
 
 
 def through(legs: Sequence[Leg]) -> Leg:

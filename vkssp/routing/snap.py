@@ -23,6 +23,7 @@ from vkssp.memory import require
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.hints import Hints
 from vkssp.routing.lines import Bools, Snap, StreetLines
+from vkssp.routing.open_areas import OpenAreas
 from vkssp.routing.step_tables import StepTables
 from vkssp.routing.stops import APPROACHES, CheckedStop
 
@@ -77,6 +78,8 @@ class StreetIndex(StreetLines):
         The streets without the areas; None if there are no areas.
     step_tables : StepTables
         The tables that steps are made from, shared by indices with other weights.
+    open_areas : OpenAreas
+        The areas that are crossed in straight lines.
     hints : Hints
         The hints of streets, shared by indices with other weights.
 
@@ -98,6 +101,7 @@ class StreetIndex(StreetLines):
         self._masks: dict[tuple[bool, bool], Bools] = {}
         self._is_polar = max(self.north, -self.south) > POLAR_LATITUDE
         self.step_tables = StepTables(self)
+        self.open_areas = OpenAreas(self)
         self.hints = Hints(self.polylines, None if graph.streets is None else graph.streets.point_node)
 
     @property
@@ -276,6 +280,12 @@ class StreetIndex(StreetLines):
     def is_reached(self, snap: Snap) -> bool:
         """Return whether a point can be reached from the network's core."""
         return bool(self.useful[1][snap.polyline])
+
+    def inside(self, lat: float, lon: float) -> Snap | None:
+        """Return a place that is inside an open area as a point to route from; None if it is not, or if areas close."""
+        if len(self.open_areas) == 0 or (self.avoided is not None and self.avoided.has_areas):
+            return None
+        return self.open_areas.snap(lat, lon)
 
     def trip_ends(self, places: npt.ArrayLike) -> list[Snap | None]:
         """Return the points at which trips from or to places begin or end, each chosen without regard to other places.

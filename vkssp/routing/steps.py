@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -53,10 +54,13 @@ def steps_of(
     points, first_points = geometry.shape
     path = find_path(network, geometry.arcs, geometry.metres)
     if len(path.sides) == 0:
+        if len(points) > 1 and sum(geometry.outside_m) > 0.0:
+            return _across(geometry, destination, seconds_per_weight, number, is_last)
         return (_lone(points, destination, seconds_per_weight, number, is_last),)
     leg = LegTurns(network, path)
     texts, net = network.texts, network.net
     weights, times = (np.concatenate([[0], np.cumsum(amounts)]) for amounts in (geometry.weighed, geometry.weights))
+    outside = _outside(geometry, seconds_per_weight)
     begins = [leg.begin(turn) for turn in leg.turns]
     arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
     places = first_points[arcs].tolist()
@@ -65,6 +69,10 @@ def steps_of(
         is_end = turn.kind == ARRIVE
         low, high = (places[at], places[at]) if is_end else (places[at], places[at + 1])
         weight, time = (0 if is_end else int(sums[arcs[at + 1]] - sums[arcs[at]]) for sums in (weights, times))
+        metres = 0.0 if is_end else leg.length(at)
+        for is_beside, own_m, own in zip((at == 0, at == len(leg.turns) - 2), geometry.outside_m, outside, strict=True):
+            if is_beside:
+                metres, weight, time = metres + own_m, weight + own, time + own
         side = turn.label
         name, ref = texts[net.side[side, NAME]], texts[net.side[side, REF]]
         before, after = _bearings(leg, at, points)
@@ -97,7 +105,7 @@ def steps_of(
                 ref=ref,
                 way=None if network.way is None else network.way_of(side),
                 exit=turn.exit or None,
-                distance_m=0.0 if is_end else leg.length(at),
+                distance_m=metres,
                 duration_s=None if seconds_per_weight is None else time * seconds_per_weight,
                 lat=float(points[low, 0]),
                 lon=float(points[low, 1]),
@@ -115,6 +123,50 @@ def steps_of(
             )
         )
     return tuple(steps)
+
+
+def _outside(geometry: LegGeometry, seconds_per_weight: float | None) -> tuple[int, ...]:
+    """Return the weights of the parts of a leg through open areas, at its beginning and at its end."""
+    return tuple(0 if seconds_per_weight is None else round(s / seconds_per_weight) for s in geometry.outside_s)
+
+
+def _across(
+    geometry: LegGeometry, destination: Place, seconds: float | None, number: int, is_last: bool
+) -> tuple[Step, ...]:
+    """Return the steps of a leg that stays inside an open area, named as the street near its end."""
+    points = geometry.shape[0]
+    weight, bearing = sum(_outside(geometry, seconds)), _rounded(_along(points[0], points[1]))
+    last = _rounded(_along(points[-2], points[-1]))
+    lat, lon = points[0].tolist()
+    depart = Step(
+        type="depart",
+        modifier="",
+        instruction=instruction(
+            "depart", compass(float(bearing)), street_label(destination.name, ""), None, "", "walking"
+        ),
+        name=destination.name,
+        ref="",
+        way=None,
+        exit=None,
+        distance_m=sum(geometry.outside_m),
+        duration_s=None if seconds is None else weight * seconds,
+        lat=lat,
+        lon=lon,
+        first=0,
+        last=len(points) - 1,
+        weight=weight,
+        bearing_after=bearing,
+        mode="walking",
+        intersections=(Intersection(lat, lon, (bearing,), (True,), None, 0),),
+    )
+    end = points[-1].tolist()
+    arrive = replace(
+        _lone(points, destination, seconds, number, is_last),
+        bearing_before=last,
+        mode="walking",
+        intersections=(Intersection(end[0], end[1], ((last + 180) % 360,), (True,), 0, None),),
+    )
+    return depart, arrive
 
 
 def _lone(

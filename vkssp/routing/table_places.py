@@ -15,7 +15,7 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
 from vkssp.routing.many_phantoms import Direct, many_direct, many_goals, many_starts
-from vkssp.routing.places import LatLon, listed_places, nearest_of_each, snapped
+from vkssp.routing.places import LatLon, inside_areas, listed_places, nearest_of_each, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.stops import with_snapping
 from vkssp.solver.path_sums import Floats
@@ -30,7 +30,7 @@ def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str, snapping: 
     where = listed_places(index, places, name)
     if snapping != "default":
         where = [with_snapping(place, snapping) for place in where]
-    return where, snapped(index, where, [f"{name} {row}" for row in range(len(where))])
+    return where, inside_areas(index, where, snapped(index, where, [f"{name} {row}" for row in range(len(where))]))
 
 
 class _Snapped:
@@ -96,7 +96,7 @@ class _Places:
                 self._direct[of_source, of_target] = found_back._replace(start=found_back.goal, goal=found_back.start)
             else:
                 self._direct[of_source, of_target] = many_direct(self._index, *ends)
-        start, goal, direct, arc, part = self._direct[of_source, of_target]
+        start, goal, direct, arc, part, metres = self._direct[of_source, of_target]
         place = np.full(len(here.nearest), -1, np.int64)
         place[rows] = np.arange(len(rows))
         row, lesser = place[start], direct.astype(np.uint64)
@@ -105,7 +105,7 @@ class _Places:
         at = row[is_best], goal[is_best]
         weight[at] = lesser[is_best]
         for figure, values in zip(self._maker.figures, sums, strict=True):
-            values[at] = figure.part(arc[is_best], part[is_best])
+            values[at] = figure.part(arc[is_best], part[is_best]) + figure.per_metre * metres[is_best]
         return weight, sums
 
     def _try_others(

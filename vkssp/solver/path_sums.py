@@ -28,11 +28,14 @@ class Figure:
         Share of the turn into each arc, shape (num_arcs,), float64; None if turns add nothing.
     decimals : int or None
         Number of decimals to which the value of a part of an arc is rounded; None if it is not rounded.
+    per_metre : float
+        Value of each metre that paths take off the streets, at their ends.
     """
 
     whole: Floats
     turn: Floats | None = None
     decimals: int | None = None
+    per_metre: float = 0.0
 
     def part(self, arcs: npt.NDArray[np.int64], shares: Floats) -> Floats:
         """Return the values of parts of arcs, without the turns into them; 0 where there is no arc, but -1."""
@@ -77,7 +80,7 @@ def metres_of(graph: Graph) -> Figure:
     QueryError
         If the graph has no coordinates.
     """
-    return Figure(arc_lengths(graph))
+    return Figure(arc_lengths(graph), per_metre=1.0)
 
 
 def weights_of(graph: Graph) -> Figure:
@@ -142,8 +145,11 @@ class Tree:
         begun = {group: start.node for group, start in best.items()}
         arcs = np.array([start.arc for start in best.values()], np.int64)
         at = np.array([start.at for start in best.values()])
+        metres = np.array([start.metres for start in best.values()])
         first = np.zeros((len(self._figures), len(distances)))
-        first[:, list(begun.values())] = [figure.begun(arcs, at) for figure in self._figures]
+        first[:, list(begun.values())] = [
+            figure.begun(arcs, at) + figure.per_metre * metres for figure in self._figures
+        ]
         arc = self._arcs_into(distances, begun)
         has = np.flatnonzero(arc >= 0)
         parent = np.arange(len(distances), dtype=np.int64)

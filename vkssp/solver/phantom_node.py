@@ -24,12 +24,16 @@ class PhantomNode(NamedTuple):
         The arc that contains both, -1 if the point is the node.
     at : float
         Share of the arc's length that lies before the point.
+    metres, seconds : float
+        Length and duration of the part between the point and the streets, if it is not on one.
     """
 
     node: int
     weight: int
     arc: int = -1
     at: float = 0.0
+    metres: float = 0.0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,8 @@ class PhantomNodes:
         The arc that contains point and node, -1 if the point is the node, int64.
     at : numpy.ndarray
         Share of the arc's length that lies before the point, float64.
+    metres : numpy.ndarray or None
+        Metres between the point and the streets, float64; None if all points are on streets.
     """
 
     first: npt.NDArray[np.int64]
@@ -53,6 +59,7 @@ class PhantomNodes:
     weight: Uint32s
     arc: npt.NDArray[np.int64]
     at: npt.NDArray[np.float64]
+    metres: npt.NDArray[np.float64] | None = None
 
     @classmethod
     def at_nodes(cls, nodes: Uint32s) -> PhantomNodes:
@@ -70,5 +77,6 @@ class PhantomNodes:
     def __getitem__(self, point: int) -> list[PhantomNode]:
         """Return the phantom nodes of a point."""
         here = slice(int(self.first[point]), int(self.first[point + 1]))
-        columns = (column[here].tolist() for column in (self.node, self.weight, self.arc, self.at))
+        given = (self.node, self.weight, self.arc, self.at, *(() if self.metres is None else (self.metres,)))
+        columns = (column[here].tolist() for column in given)
         return [PhantomNode(*each) for each in zip(*columns, strict=True)]

@@ -275,10 +275,11 @@ def find_obvious(net: Any, view: Any, other: Any, count: Any, came: Any) -> Any:
     if best == same or (blocks and net.side[view.side[best], RANK] >= net.side[view.side[same], RANK]):
         return 0
     if net.side[came, NAME] == 0 and net.side[came, REF] == 0 and net.side[view.side[best], NAME] != 0:
-        # A street without a name goes on without one.
+        # A street without a name goes on without one, unless it turns back.
         for k in range(1, count):
             side = view.side[k]
-            if view.entry[k] and net.side[side, NAME] == 0 and not gives_way(net, view, came, best, k):
+            unnamed = view.entry[k] and net.side[side, NAME] == 0 and from_straight(view, k) < 90.0
+            if unnamed and not gives_way(net, view, came, best, k):
                 return 0
     return best if is_obvious(net, view, count, came, best) else 0
 

@@ -9,6 +9,15 @@ import numpy as np
 
 from vkssp.jit import jit
 
+#: Microdegrees of a degree.
+MICRODEGREES = 1e6
+
+
+@jit
+def _rounded(value: float) -> float:
+    """Return the nearest whole number, of two the one away from zero."""
+    return math.floor(value + 0.5) if value >= 0 else math.ceil(value - 0.5)
+
 
 @jit
 def encode(points: Any, scale: float, first: int, more: int, bits: int, letters: Any) -> int:
@@ -22,7 +31,8 @@ def encode(points: Any, scale: float, first: int, more: int, bits: int, letters:
     lon: Any = 0
     for row in range(len(points)):
         for column in range(2):
-            whole = np.int64(math.floor(points[row, column] * scale + 0.5))
+            # OSRM keeps whole microdegrees; rounding these again may differ from rounding once.
+            whole = np.int64(_rounded(_rounded(points[row, column] * MICRODEGREES) * (scale / MICRODEGREES)))
             step = whole - (lon if column else lat)
             if column:
                 lon = whole
