@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import uvicorn
@@ -29,8 +29,8 @@ class Served:
         "ch" or "mld", the name under which the caller prepared the graph.
     disabled : frozenset of str
         What answers must do without: "ROUTE_STEPS", "ROUTE_GEOMETRY".
-    version : str
-        Version of the data, which answers name.
+    about : dict of str to (str or int)
+        The version of the data, which answers name, and the size of small components.
     options : argparse.Namespace
         Options of osrm-routed.
     say : callable
@@ -42,12 +42,12 @@ class Served:
         graph: Graph,
         algorithm: str,
         disabled: frozenset[str],
-        version: str,
+        about: Mapping[str, Any],
         options: Any,
         say: Callable[[str], None],
     ) -> None:
         self.algorithm, self._say = algorithm, say
-        self._datasets = Datasets({"graph": _dataset(graph, disabled, version)})
+        self._datasets = Datasets({"graph": _dataset(graph, disabled, about)})
         limits = Limits(
             coordinates=options.max_viaroute_size,
             trip=options.max_trip_size,
@@ -76,9 +76,9 @@ class Served:
                 raise OSError(f"cannot listen at {self._server.config.host}:{self._server.config.port}")
             time.sleep(0.002)
 
-    def replace(self, graph: Graph, disabled: frozenset[str], version: str) -> None:
+    def replace(self, graph: Graph, disabled: frozenset[str], about: Mapping[str, Any]) -> None:
         """Answer from another graph from now on."""
-        self._datasets.replace("graph", _dataset(graph, disabled, version))
+        self._datasets.replace("graph", _dataset(graph, disabled, about))
         self._say("[info] updated facade to the new data\n")
 
     def stop(self) -> None:
@@ -87,5 +87,6 @@ class Served:
         self._thread.join(_STOP_S)
 
 
-def _dataset(graph: Graph, disabled: frozenset[str], version: str) -> Dataset:
-    return Dataset(Router(graph, device="cpu"), disabled, version)
+def _dataset(graph: Graph, disabled: frozenset[str], about: Mapping[str, Any]) -> Dataset:
+    router = Router(graph, device="cpu", small_component_size=about["small_component_size"])
+    return Dataset(router, disabled, about["data_version"])

@@ -165,11 +165,12 @@ def extract(call: Call) -> None:
     if not profile.exists():
         raise RefusedError(f"Profile {given.profile} not found!")
     made_of = {"path": str(source.resolve()), "profile": str(profile_of(profile)), "turns": "costs"}
+    about = {"data_version": given.data_version, "small_component_size": given.small_component_size}
     graph = read_graph(**made_of)
     base = call.path(_base(given.output or given.input))
     _source_file(base).write_text(json.dumps(made_of if given.parse_conditional_restrictions else None))
     _graphs.put(base.with_name(f"{base.name}.graph"), graph)
-    _version_file(base).write_text(given.data_version)
+    _about_file(base).write_text(json.dumps(about))
     call.say("stdout", f"[info] {graph!r}\n")
 
 
@@ -178,14 +179,14 @@ def _source_file(base: Path) -> Path:
     return base.with_name(f"{base.name}.source.json")
 
 
-def _version_file(base: Path) -> Path:
-    """Return the file with the version of the data that was given to osrm-extract."""
-    return base.with_name(f"{base.name}.data_version")
+def _about_file(base: Path) -> Path:
+    """Return the file with what osrm-extract was told, and servers have to know."""
+    return base.with_name(f"{base.name}.about.json")
 
 
-def _version(base: Path) -> str:
-    file = _version_file(base)
-    return file.read_text() if file.exists() else ""
+def _about(base: Path) -> dict[str, Any]:
+    file = _about_file(base)
+    return json.loads(file.read_text()) if file.exists() else {"data_version": "", "small_component_size": 1000}
 
 
 def _metric(call: Call, tool: str, ending: str) -> None:
@@ -282,7 +283,7 @@ def datastore(call: Call) -> None:
     if given.input is None:
         raise RefusedError("the input file is missing")
     base = call.path(_base(given.input))
-    version = _version(base)
+    about = _about(base)
     found = {
         algorithm: _graphs.get(path)
         for algorithm in ("ch", "mld")
@@ -292,9 +293,9 @@ def datastore(call: Call) -> None:
         _needed(call, base.with_name(f"{base.name}.ch.graph"))
     with _storing:
         disabled = _features(given.disable_feature_dataset)
-        _stored[given.dataset_name] = {"graphs": found, "disabled": disabled, "version": version}
+        _stored[given.dataset_name] = {"graphs": found, "disabled": disabled, "about": about}
         for server in _serving.get(given.dataset_name, []):
-            server.replace(found[server.algorithm], disabled, version)
+            server.replace(found[server.algorithm], disabled, about)
 
 
 def _features(names: Sequence[str | None]) -> frozenset[str]:
@@ -345,13 +346,13 @@ def routed(call: Call) -> None:
         stored = _stored.get(given.dataset_name)
         if stored is None or algorithm not in stored["graphs"]:
             raise RefusedError("No shared memory block was found; run osrm-datastore first")
-        graph, disabled, version = stored["graphs"][algorithm], stored["disabled"], stored["version"]
+        graph, disabled, about = stored["graphs"][algorithm], stored["disabled"], stored["about"]
     else:
         if given.input is None:
             raise RefusedError("the input file is missing")
         graph, disabled = _prepared(call, given.input, algorithm), _features(given.disable_feature_dataset)
-        version = _version(call.path(_base(given.input)))
-    server = Served(graph, algorithm, disabled, version, given, lambda text: call.say("stdout", text))
+        about = _about(call.path(_base(given.input)))
+    server = Served(graph, algorithm, disabled, about, given, lambda text: call.say("stdout", text))
     with _storing:
         _serving.setdefault(given.dataset_name if shared else "", []).append(server)
     try:

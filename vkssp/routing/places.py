@@ -202,6 +202,21 @@ def inside_areas(index: StreetIndex, places: Sequence[LatLon], snaps: Sequence[S
     return [inside or snap for inside, snap in zip(found, snaps, strict=True)]
 
 
+def past_small_components(index: StreetIndex, places: Sequence[LatLon], snaps: Sequence[Snap]) -> list[Snap]:
+    """Return the points of the places of a query, those in small components replaced as the index wants it."""
+    found, components = list(snaps), index.small_components
+    if components is None:
+        return found
+    for row in components.to_replace(index, found):
+        place = places[row]
+        if isinstance(place, CheckedStop):
+            other = next(iter(index.nearest_for(place, among=components.large)), None)
+        else:
+            (other,) = index.nearest_among([place], components.large)
+        found[row] = other or found[row]
+    return found
+
+
 def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
     """Return the points that places are snapped to if trips only begin there.
 
@@ -227,7 +242,11 @@ def _useful_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence
 
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
     """Yield the points that the places of a route may be snapped to, in the order in which to try them."""
-    nearest = inside_areas(index, places, snapped(index, places, names))
+    nearest = snapped(index, places, names)
+    if index.small_components is not None:
+        yield inside_areas(index, places, past_small_components(index, places, nearest))
+        return
+    nearest = inside_areas(index, places, nearest)
     useful = nearest_of_each(index, places[1:-1], leaving=True, reached=True) if len(places) > 2 else []
     for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
         tried: list[list[Snap]] = []

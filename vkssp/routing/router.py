@@ -61,6 +61,8 @@ from vkssp.solver.table import Table, checked_metrics
 _ENDS, _MOST_ALTERNATIVES = ["from", "to"], 100
 # Number of routers without some streets, or for other metrics, that a router keeps. Each has a graph of its own.
 _MOST_DERIVED = 8
+# Largest number of streets of a small component.
+_MOST_SMALL = 2**31 - 1
 
 
 class _Backward(NamedTuple):
@@ -90,6 +92,11 @@ class Router(Resource):
         .shp.zip or .kml), a GeoJSON object, a shapely geometry or a GeoDataFrame; longitude and latitude in degrees. A
         street that an area touches is used only by trips that begin or end on it, outside the areas. No place is
         snapped into an area.
+    small_component_size : int, optional
+        If given, places are snapped as OSRM does it: to the nearest streets if these are in one component of the
+        network, and otherwise past components of fewer streets than this, each direction counted; no other streets are
+        tried if no route is found. By default streets that lead nowhere, and small islands, are passed over if there is
+        no route, as `route` describes.
     **parameters : int or str
         Parameters of the algorithm and other arguments of `Solver`, such as ``reduction="auto"``.
 
@@ -135,6 +142,7 @@ class Router(Resource):
         *,
         metric: str = "duration",
         avoid: Areas | None = None,
+        small_component_size: int | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__()
@@ -143,7 +151,10 @@ class Router(Resource):
         if checked_type(parameters["distance_bits"]) is not BITS_32:
             raise QueryError("a Router works with distances of 32 bits only; leave distance_bits out, or use a Solver")
         areas = None if avoid is None else read_areas(avoid)
-        index = StreetIndex(measured_by(graph, metric), areas)
+        small = small_component_size
+        if small is not None:
+            small = whole_number(small, "small_component_size", 0, _MOST_SMALL, "give a number of streets")
+        index = StreetIndex(measured_by(graph, metric), areas, small)
         self.solver, self.metric = solver_on(index.searched, algorithm, device, **parameters), metric
         # The last two indices. One of them has the weights that the solver searches.
         self._indices: tuple[StreetIndex, ...] = (index,)

@@ -24,6 +24,7 @@ from vkssp.routing.avoid import Avoided
 from vkssp.routing.hints import Hints
 from vkssp.routing.lines import Bools, Snap, StreetLines
 from vkssp.routing.open_areas import OpenAreas
+from vkssp.routing.small_components import SmallComponents
 from vkssp.routing.step_tables import StepTables
 from vkssp.routing.stops import APPROACHES, CheckedStop
 
@@ -69,6 +70,8 @@ class StreetIndex(StreetLines):
         A graph with coordinates. If it has no streets, its arcs are taken as straight lines.
     areas : shapely.Polygon or shapely.MultiPolygon, optional
         Areas to avoid: no place is snapped into them, and searches leave out the streets that they touch.
+    small_component_size : int, optional
+        See `vkssp.Router`.
 
     Attributes
     ----------
@@ -90,8 +93,9 @@ class StreetIndex(StreetLines):
         street.
     """
 
-    def __init__(self, graph: Graph, areas: Any = None) -> None:
+    def __init__(self, graph: Graph, areas: Any = None, small_component_size: int | None = None) -> None:
         super().__init__(graph)
+        self.small_component_size = small_component_size
         if not self.usable.any():
             raise QueryError(
                 "no trip can begin on any street of this map: they are ferries, or access.snap_prevention of the "
@@ -126,7 +130,7 @@ class StreetIndex(StreetLines):
         if not index.usable.any():
             raise QueryError("no trip can begin on any street without these classes; exclude fewer")
         index._masks = {}
-        for name in ("useful", "parts", "islands", "_one_sided"):
+        for name in ("useful", "parts", "islands", "_one_sided", "small_components"):
             index.__dict__.pop(name, None)
         return index
 
@@ -205,6 +209,12 @@ class StreetIndex(StreetLines):
         part, sizes = self.parts
         is_island: Bools = ((sizes < ISLAND_NODES) & (20 * sizes < sizes.max()))[part]
         return is_island
+
+    @cached_property
+    def small_components(self) -> SmallComponents | None:
+        """The small components that places are snapped past; None if the router does not distinguish them."""
+        size, ids = self.small_component_size, None if self.avoided is None else self.avoided.arc_ids
+        return None if size is None else SmallComponents(self, self.searched, ids, size)
 
     @cached_property
     def useful(self) -> tuple[Bools, Bools]:
@@ -309,7 +319,7 @@ class StreetIndex(StreetLines):
         """Return what `trip_ends` returns, for pairs of finite numbers."""
         snaps = self._nearest_of_each(places, self._allowed(False, False), MAX_SNAP_M)
         for row, snap in enumerate(snaps):
-            if snap is not None and self._one_sided[snap.polyline]:
+            if self.small_component_size is None and snap is not None and self._one_sided[snap.polyline]:
                 (other,) = self._nearest_of_each(places[row : row + 1], self._allowed(True, True), _BOTH_WAYS_M)
                 # If both points are the same junction, the first snap lies on both streets and is kept.
                 if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
@@ -397,8 +407,18 @@ class StreetIndex(StreetLines):
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
         return self._nearest_streets(lat, lon, number, allowed, limit)
 
+    def nearest_among(self, places: npt.ArrayLike, among: Bools) -> list[Snap | None]:
+        """Return the nearest point to each of some places on streets of a mask on which trips may begin."""
+        return self._nearest_of_each(_pairs(places), self.usable & among, MAX_SNAP_M)
+
     def nearest_for(
-        self, place: CheckedStop, number: int = 1, *, leaving: bool = False, reached: bool = False
+        self,
+        place: CheckedStop,
+        number: int = 1,
+        *,
+        leaving: bool = False,
+        reached: bool = False,
+        among: Bools | None = None,
     ) -> list[Snap]:
         """Return the points nearest to a place with conditions, on the nearest streets that meet them.
 
@@ -412,10 +432,14 @@ class StreetIndex(StreetLines):
             Maximum number of streets; of more than one, each has only its own arcs in `Snap.arcs`.
         leaving, reached
             As for `nearest`.
+        among : numpy.ndarray, optional
+            Mask of the polylines that may be found.
         """
         (lat, lon), stop = place, place.stop
         limit = MAX_SNAP_M if stop.radius_m is None else min(float(stop.radius_m), MAX_SNAP_M)
         allowed = self._any_street if place.any_street else self._allowed(leaving, reached)
+        if among is not None:
+            allowed = allowed & among
         hinted = None if stop.hint is None else self.hints.decode(stop.hint, lat, lon)
         if hinted is not None and number == 1 and allowed[hinted[0]]:
             rows = np.empty((1, 4))

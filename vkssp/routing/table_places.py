@@ -15,7 +15,7 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
 from vkssp.routing.many_phantoms import Direct, many_direct, many_goals, many_starts
-from vkssp.routing.places import LatLon, inside_areas, listed_places, nearest_of_each, snapped
+from vkssp.routing.places import LatLon, inside_areas, listed_places, nearest_of_each, past_small_components, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.stops import with_snapping
 from vkssp.solver.path_sums import Floats
@@ -24,13 +24,24 @@ from vkssp.solver.table_file import Block
 from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Rows, nodes_for
 from vkssp.solver.tables import RowSource
 
+_Ends = tuple[list[LatLon], list[Snap]]
 
-def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str, snapping: str) -> tuple[list[LatLon], list[Snap]]:
+
+def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str, snapping: str) -> _Ends:
     """Return checked places, and the points that they are snapped to; errors name the row."""
     where = listed_places(index, places, name)
     if snapping != "default":
         where = [with_snapping(place, snapping) for place in where]
-    return where, inside_areas(index, where, snapped(index, where, [f"{name} {row}" for row in range(len(where))]))
+    return where, snapped(index, where, [f"{name} {row}" for row in range(len(where))])
+
+
+def _settled(index: StreetIndex, begin: _Ends, end: _Ends) -> tuple[_Ends, _Ends]:
+    """Return sources and targets at the points that count, since the points of all places may decide on each."""
+    several = end is not begin
+    places, snaps = (begin[0] + end[0], begin[1] + end[1]) if several else begin
+    snaps = inside_areas(index, places, past_small_components(index, places, snaps))
+    first = begin[0], snaps[: len(begin[0])]
+    return first, (end[0], snaps[len(begin[0]) :]) if several else first
 
 
 class _Snapped:
@@ -44,6 +55,8 @@ class _Snapped:
     def __init__(self, index: StreetIndex, places: list[LatLon], nearest: list[Snap], *, leaving: bool) -> None:
         lines = np.array([snap.polyline for snap in nearest], np.int64)
         away = np.flatnonzero(~index.useful[int(not leaving)][lines]).tolist()
+        if index.small_components is not None:
+            away = []  # the nearest points are those that count
         self.nearest, self.island, self.part = nearest, index.islands[lines], index.parts[0][lines]
         self.other: list[Snap | None] = [None] * len(nearest)
         self.differs = np.zeros(len(nearest), np.bool_)
@@ -186,6 +199,7 @@ def table_of_places(
     maker = Maker(solver, metrics, graph, ids, index.searched if reverse else None)
     begin = _snapped(index, sources, "source", snapping)
     end = begin if targets is None else _snapped(index, targets, "target", snapping)
+    begin, end = _settled(index, begin, end)
     here, there = _Snapped(index, *begin, leaving=not reverse), _Snapped(index, *end, leaving=reverse)
     rows = _Places(maker, index, here, there, reverse)
     shape = len(here.nearest), len(there.nearest)
