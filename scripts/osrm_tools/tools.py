@@ -212,7 +212,7 @@ def _metric(call: Call, tool: str, ending: str) -> None:
         graph = read_graph(**made_of, at=given.parse_conditionals_from_now, time_zone=zones)
     for name in given.segment_speed_file:
         speeds = read_segment_speeds(call.path(name))
-        graph = with_segment_speeds(graph, *speeds)
+        graph = with_segment_speeds(graph, *speeds, source=Path(name).stem)
     for name in given.turn_penalty_file:
         graph = with_turn_penalties(graph, *read_turn_penalties(call.path(name)))
     _graphs.put(call.path(_base(given.output or given.input) + ending), graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from tests.support.osm_maps import write_osm
 from vkssp import UNREACHABLE, Router, Solver, read_graph
 from vkssp.cli import main
-from vkssp.errors import FormatError, QueryError
+from vkssp.errors import FormatError, GraphError, QueryError
 from vkssp.formats.traffic_csv import read_segment_speeds, read_turn_penalties
 from vkssp.graph import Graph
 from vkssp.graph.node_traffic import with_segment_speeds, with_turn_penalties
+from vkssp.server.answers.annotations import annotation
 
 #: A street 1-2-3-4, whose middle nodes give it a shape only, and one that crosses it at node 2.
 NODES = {1: (0.0, 0.0), 2: (0.0, 0.01), 3: (0.0, 0.02), 4: (0.0, 0.03), 5: (0.01, 0.01), 6: (-0.01, 0.01)}
@@ -77,6 +79,28 @@ def test_a_closed_piece_cuts_its_street(tmp_path: Path, turns: str, way_back: bo
     assert seconds(closed, 4, 3) == pytest.approx(PIECE_S, abs=0.2)
     if not way_back:
         assert seconds(closed, 2, 4) == pytest.approx(seconds(graph, 2, 4), abs=0.2)
+
+
+def test_sources_are_told(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path)
+    changed = with_segment_speeds(
+        with_segment_speeds(graph, [[3, 2]], [20], source="one"), [[3, 4]], [30], source="two"
+    )
+    assert changed.streets is not None and changed.streets.source_names == ("profile", "one", "two")
+    for start, end, expected in ((1, 4, [0, 0, 2]), (4, 1, [0, 1, 0])):
+        with Router(changed, device="cpu") as router:
+            leg = router.route(NODES[start], NODES[end]).legs[0]
+        told = annotation(changed, leg, ["datasources"])
+        assert told["datasources"].tolist() == expected
+        assert told["metadata"] == {"datasource_names": ["lua profile", "one", "two"]}
+    path = tmp_path / "changed.npz"
+    changed.save(path)
+    again = Graph.load(path).streets
+    assert again is not None and again.source_names == changed.streets.source_names
+    with pytest.raises(GraphError, match="index outside"):
+        replace(changed.streets, source_names=("profile",)).check(changed.num_arcs)
+    with pytest.raises(QueryError, match="source is 5"):
+        with_segment_speeds(graph, [[3, 4]], [30], source=5)  # type: ignore[arg-type]
 
 
 def test_rates_part_weights_from_durations(tmp_path: Path) -> None:

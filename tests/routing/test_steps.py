@@ -194,7 +194,9 @@ def test_u_turns_ferries_and_via_points(tmp_path: Path) -> None:
 
 def test_nothing_to_do(tmp_path: Path) -> None:
     steps = told(tmp_path, CROSS, FOUR, (0.0, 0.0), (0.0, 0.0))
-    assert [(step.type, step.distance_m) for step in steps] == [("arrive", 0.0)]
+    assert [(step.type, step.distance_m) for step in steps] == [("depart", 0.0), ("arrive", 0.0)]
+    assert [len(step.intersections) for step in steps] == [1, 1]
+    assert steps[0].bearing_after == steps[1].bearing_before
     graph, _ = imported(tmp_path, CROSS, FOUR)
     with Router(graph, "dijkstra") as router:
         assert router.route(WEST, EAST).steps == ()

@@ -170,7 +170,7 @@ class _NewStreets:
         }
         is_last = np.zeros(len(added), np.bool_)
         is_last[np.cumsum(count) - 1] = True
-        for name in ("point_node", "piece_weight", "piece_seconds"):
+        for name in ("point_node", "piece_weight", "piece_seconds", "source"):
             array = getattr(streets, name)
             if array is not None:
                 more = array[added].copy()

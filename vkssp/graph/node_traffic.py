@@ -24,12 +24,19 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 #: Seconds of the whole units of `Streets.piece_seconds`.
 SECONDS_OF_PIECES = 0.1
+#: Most names of sources of speeds.
+_MOST_SOURCES = 255
 #: Fastest speed, in km/h.
 _MOST_SPEED = 1000.0
 
 
 def with_segment_speeds(
-    graph: Graph, segments: npt.ArrayLike, speeds: npt.ArrayLike, rates: npt.ArrayLike | None = None
+    graph: Graph,
+    segments: npt.ArrayLike,
+    speeds: npt.ArrayLike,
+    rates: npt.ArrayLike | None = None,
+    *,
+    source: str = "speeds",
 ) -> Graph:
     """Return a graph with other speeds between OSM nodes.
 
@@ -48,6 +55,8 @@ def with_segment_speeds(
     rates : array_like, optional
         Metres for one unit of weight of each, more than 0 unless it is closed; infinity leaves the weight as it is, and
         NaN takes the duration for the weight. Shape (k,). By default all weights are durations.
+    source : str
+        Name of the source of these speeds, for `Streets.source_names`.
 
     Returns
     -------
@@ -60,6 +69,8 @@ def with_segment_speeds(
         If the graph has no OSM nodes and durations, or an argument is invalid.
     """
     checked_graph(graph)
+    if not isinstance(source, str):
+        raise QueryError(f"source is {shown(source)}; give a name, a text")
     streets = _known(graph)
     pairs = _ids(segments, "segments", 2)
     given = _numbers(speeds, "speeds", len(pairs))
@@ -100,6 +111,7 @@ def with_segment_speeds(
         assert changed.streets is not None
         new = {name: own(values.astype(getattr(streets, name).dtype)) for name, values in new.items()}
         changed = replace(changed, streets=replace(changed.streets, **new))
+    changed = replace(changed, streets=pieces.told(_known(changed), source))
     if is_open.all():
         return changed
     closed = np.zeros((len(streets.points), 2), np.bool_)
@@ -229,6 +241,20 @@ class _Pieces:
         self.share = [share[some] for some in kept]
         self.at = [at[some] for some in kept]
         self.which = [which[some] for which, some in zip(found, kept, strict=True)]
+
+    def told(self, streets: Streets, name: str) -> Streets:
+        """Return streets that know the source of the speeds of these pieces."""
+        names = streets.source_names
+        if name in names[1:]:
+            number = names.index(name, 1)
+        elif len(names) > _MOST_SOURCES:
+            raise QueryError(f"the speeds of this graph have {_MOST_SOURCES} sources; give one of their names")
+        else:
+            number, names = len(names), (*names, name)
+        source = np.zeros((len(streets.points), 2), np.uint8) if streets.source is None else streets.source.copy()
+        for side in (0, 1):
+            source[self.at[side], side] = number
+        return replace(streets, source=own(source), source_names=names)
 
     def of_arcs(self, streets: Streets) -> tuple[Ints, Floats, Ints, Ints]:
         """Return the arc, the share, the index of the speed and the first point of each piece of each arc."""

@@ -71,6 +71,7 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         header |= {"weight_name": streets.weight_name, "class_names": streets.class_names}
         if streets.ellipsoid:
             header["ellipsoid"] = True
+        header |= {"source_names": streets.source_names}
     if graph.hierarchy is not None:
         arrays.update({f"{_HIERARCHY}{name}": getattr(graph.hierarchy, name) for name in Hierarchy.ARRAYS})
     if graph.names is not None:
@@ -221,4 +222,5 @@ def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
         weight_name=header.get("weight_name", ""),
         ellipsoid=header.get("ellipsoid", False),
         class_names=tuple(header.get("class_names", ())),
+        source_names=tuple(header.get("source_names", ("profile",))),
     )

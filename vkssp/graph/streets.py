@@ -137,6 +137,12 @@ class Streets:
     manoeuvres : numpy.ndarray or None
         Instructions that the map gives itself, as ``vkssp.graph.manoeuvres.packed`` has them, int64; None if there are
         none.
+    source : numpy.ndarray or None
+        Where the speed of the piece from each point to the next one of its polyline is from, along the polyline and
+        against it: 0 for the profile, otherwise an index into `source_names`. Shape (num_points, 2), uint8; None if
+        all speeds are the profile's.
+    source_names : tuple of str
+        Names of sources of speeds, the profile's first.
     open_areas : numpy.ndarray or None
         Areas that are crossed in straight lines, as ``vkssp.graph.open_areas.packed`` has them, int64; None if there
         are none.
@@ -182,6 +188,8 @@ class Streets:
     piece_weight: npt.NDArray[np.uint32] | None = None
     piece_seconds: npt.NDArray[np.float32] | None = None
     open_areas: npt.NDArray[np.int64] | None = None
+    source: npt.NDArray[np.uint8] | None = None
+    source_names: tuple[str, ...] = ("profile",)
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
@@ -195,7 +203,7 @@ class Streets:
     PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
     #: Arrays that belong to the map as a whole, and those of them that a map may lack.
     SHARED = ("polyline_first", "points")
-    SHARED_OR_NONE = ("point_node", "manoeuvres", "piece_weight", "piece_seconds", "open_areas")
+    SHARED_OR_NONE = ("point_node", "manoeuvres", "piece_weight", "piece_seconds", "open_areas", "source")
     #: Types of all arrays; an array that a graph does not have is None.
     DTYPES: ClassVar[dict[str, type]] = {
         "length": np.float32,
@@ -231,6 +239,7 @@ class Streets:
         "piece_weight": np.uint32,
         "piece_seconds": np.float32,
         "open_areas": np.int64,
+        "source": np.uint8,
     }
 
     def __post_init__(self) -> None:
@@ -240,7 +249,7 @@ class Streets:
             if isinstance(array, np.ndarray):
                 array = np.asarray(unmasked(array, f"streets.{name}", GraphError))
                 object.__setattr__(self, name, fixed(array))
-        for name in ("names", "class_names"):
+        for name in ("names", "class_names", "source_names"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
 
@@ -332,6 +341,16 @@ class Streets:
             raise GraphError("streets.manoeuvres is no list of manoeuvres; make it by vkssp.graph.manoeuvres.packed")
         if self.open_areas is not None and not is_packed_areas(self.open_areas):
             raise GraphError("streets.open_areas is no list of areas; make it by vkssp.graph.open_areas.packed")
+        sources = self.source_names
+        if not isinstance(sources, tuple) or not sources or not all(isinstance(name, str) for name in sources):
+            raise GraphError(f"streets.source_names is {shown(sources)}; give a tuple of texts, the profile's first")
+        if self.source is not None:
+            if self.source.shape != (len(self.points), 2):
+                raise GraphError(
+                    f"streets.source has shape {self.source.shape}; give two per point, ({len(self.points)}, 2)"
+                )
+            if int(self.source.max(initial=0)) >= len(sources):
+                raise GraphError("streets.source holds an index outside streets.source_names")
         if self.mode is not None and self.mode.max(initial=0) >= len(MODES):
             raise GraphError(
                 f"streets.mode holds {int(self.mode.max())}; give indices into MODES, 0 to {len(MODES) - 1}"

@@ -24,7 +24,7 @@ from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
-from vkssp.osm.segments import Floats, Segments, cut_ways
+from vkssp.osm.segments import Floats, Indices, Segments, cut_ways
 
 #: Seconds per unit of weight; the second value holds if streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
@@ -142,7 +142,7 @@ def import_extract(
             seconds = sums_of(pieces, seconds, segments, SECONDS_PER_WEIGHT)
         further = {}
         if vehicle.round_pieces:
-            seconds, weights = _without_doubles(segments, seconds, weights)
+            seconds, weights = _without_doubles(segments, seconds, weights, _name_ranks(roads)[segments.way])
             further["piece_weight"] = pieces if is_duration else weight_pieces
             if pieces is not None and not is_duration:
                 further["piece_seconds"] = own((pieces * SECONDS_PER_WEIGHT).astype(np.float32))
@@ -230,15 +230,25 @@ def _share_of_way(roads: RawRoads, segments: Segments, *, evenly: bool) -> Float
     return np.divide(length, way_length, out=np.zeros(len(length)), where=way_length > 0)
 
 
-def _without_doubles(segments: Segments, seconds: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
-    """Close all but the lightest of several ways between two successive nodes, as OSRM does; of equals the first."""
+def _name_ranks(roads: RawRoads) -> Indices:
+    """Return the rank of each way by its name, in the order of code points, those without a name last."""
+    order = sorted(range(len(roads.names)), key=lambda name: (not roads.names[name], roads.names[name]))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.asarray(rank[roads.name])
+
+
+def _without_doubles(
+    segments: Segments, seconds: Floats, weights: Floats | None, rank: Indices
+) -> tuple[Floats, Floats | None]:
+    """Close all but the lightest of several ways between two successive nodes, as OSRM does; of equals by rank."""
     lone = np.flatnonzero((np.diff(segments.polyline_first.astype(np.int64)) == 2) & (segments.length > 0))
     tail, head = segments.tail[lone], segments.head[lone]
     seconds = seconds.copy()
     for along in (True, False):  # in the direction from the smaller node to the larger, and back
         side = ((tail > head) == along).astype(np.int64)
         amount = (seconds if weights is None else weights)[lone, side]
-        order = np.lexsort((amount, np.maximum(tail, head), np.minimum(tail, head)))
+        order = np.lexsort((rank[lone], amount, np.maximum(tail, head), np.minimum(tail, head)))
         ends = np.column_stack([np.minimum(tail, head), np.maximum(tail, head)])[order]
         again = np.flatnonzero((np.diff(ends, axis=0) == 0).all(axis=1)) + 1
         seconds[lone[order[again]], side[order[again]]] = np.inf

@@ -46,6 +46,8 @@ class LegGeometry:
     weighed : numpy.ndarray
         The same in the weights that the search minimized, if the graph knows its durations beside its weights; equal to
         `weights` otherwise.
+    turns, turns_weighed : numpy.ndarray
+        The shares of the turns in `weights` and `weighed`, int64; empty if weights are not wanted.
     nodes : numpy.ndarray
         The nodes passed, any number of them, uint32.
     across : numpy.ndarray or None
@@ -90,7 +92,29 @@ class LegGeometry:
         self.weights = np.zeros(0, np.int64) if graph is None else _weights(graph, self.arcs, self.parts, begun, cuts)
         apart = graph is not None and graph is not index.graph and streets is not None and streets.seconds is not None
         self.weighed = _weights(index.graph, self.arcs, self.parts, begun, cuts) if apart else self.weights
+        self.turns = np.zeros(0, np.int64) if graph is None else _turns(graph, self.arcs)
+        self.turns_weighed = _turns(index.graph, self.arcs) if apart else self.turns
         self._start, self._end, self._along, self._all_points = start, end, along, index.points
+        self._lines, self._arcs_of_lines = index.polylines, index.arcs_by_polyline
+
+    @property
+    def arc_at_end(self) -> int:
+        """An arc along the street at the end of the leg."""
+        first, arcs = self._arcs_of_lines
+        return self._end.arcs[0] if self._end.arcs else int(arcs[first[self._end.polyline]])
+
+    @property
+    def heading(self) -> float:
+        """The direction of this arc at the end of the leg, in degrees clockwise from north."""
+        end, lines, arc = self._end, self._lines, self.arc_at_end
+        line = int(lines.polyline_of[arc])
+        piece = int(lines.first[line])
+        if line == end.polyline:
+            piece += end.segment
+        elif self._all_points[piece].tolist() != [end.lat, end.lon]:  # another street that ends at the same junction
+            piece = int(lines.first[line + 1]) - 2
+        ends = self._all_points[piece : piece + 2][:: -1 if lines.backward[arc] else 1]
+        return float(kernels("vkssp.guidance.kernels.shape").bearing_between(*ends.ravel().tolist()))
 
     @cached_property
     def shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
@@ -117,6 +141,12 @@ class LegGeometry:
         size += points[size].tolist() != points[size - 1].tolist()
         first[-1] = size - 1
         return points[:size], first  # what is left over is too little for a copy
+
+
+def _turns(graph: Graph, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    streets = graph.streets
+    turn = None if streets is None else streets.turn
+    return np.zeros(len(arcs), np.int64) if turn is None else turn[arcs].astype(np.int64)
 
 
 def _weights(

@@ -120,13 +120,13 @@ def part_weights(
         return found
     assert streets.piece_weight is not None
     line, side = streets.polyline[arcs].astype(np.int64), streets.backward[arcs].astype(np.int64)
-    bounds = streets.polyline_first.astype(np.int64)
-    known = passed[np.where(side, bounds[line], bounds[line + 1] - 1), side] == whole
+    first = streets.polyline_first[line].astype(np.int64)
+    known = passed[np.where(side, first, streets.polyline_first[line + 1].astype(np.int64) - 1), side] == whole
     weights = [np.zeros(len(arcs), np.int64), whole]
     for which, points in enumerate((start, end)):
         if points is not None:
             here = points.polyline == line
-            at = bounds[line] + np.where(here, points.segment, 0)
+            at = first + np.where(here, points.segment, 0)
             own = streets.piece_weight[at, side].astype(np.int64)
             from_end = streets.counted_from_end[line]
             units = np.floor(own * np.where(from_end, 1.0 - points.share, points.share)).astype(np.int64)

@@ -19,6 +19,8 @@ from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 
 #: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap.
 _MARGIN_M = 1000.0
+# Largest number of arcs out of the nodes of a place where two parts of a street meet.
+_MOST_OUT = 16
 # Maximum number of streets that a caller may ask for; no place has more near it.
 _MOST_STREETS = 2**20
 
@@ -214,7 +216,35 @@ def past_small_components(index: StreetIndex, places: Sequence[LatLon], snaps: S
         else:
             (other,) = index.nearest_among([place], components.large)
         found[row] = other or found[row]
-    return found
+    return [_before_signals(index, snap) for snap in found]
+
+
+def _before_signals(index: StreetIndex, snap: Snap) -> Snap:
+    """Return a point at signals in the middle of a street as a point on the part of the street before them.
+
+    To OSRM such a street is one piece, whose parts are in the order in which they were drawn.
+    """
+    streets = index.graph.streets
+    if streets is None or streets.turn is None or snap.arcs is not None or not snap.is_end:
+        return snap
+    nodes = index.nodes_of(snap)
+    out = [arc for node in nodes for arc in index.arcs_out(node)]
+    into = np.flatnonzero(np.isin(index.graph.head, nodes)).tolist() if len(out) <= _MOST_OUT else []
+    lines = sorted({int(index.polyline_of[arc]) for arc in (*out, *into)})
+    if len(lines) != 2 or not any(streets.turn[arc] > 0 for arc in out):
+        return snap
+    one, other = (int(index.arcs(line)[0]) for line in lines)
+    if any(array is not None and array[one] != array[other] for array in (streets.name, streets.ref, streets.mode)):
+        return snap
+    # The way leads from the part that ends at the signals to the one that begins there.
+    ends = [line for line in lines if np.isin(index.nodes_at_ends[line, 1], nodes)]
+    line = ends[0] if len(ends) == 1 else snap.polyline
+    if line == snap.polyline:
+        moved = snap
+    else:
+        points = index.polyline_points(line)
+        moved = snap._replace(polyline=line, fraction=1.0, segment=len(points) - 2)
+    return moved._replace(arcs=tuple(index.arcs(line).tolist()))
 
 
 def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:

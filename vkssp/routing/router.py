@@ -95,8 +95,8 @@ class Router(Resource):
     small_component_size : int, optional
         If given, places are snapped as OSRM does it: to the nearest streets if these are in one component of the
         network, and otherwise past components of fewer streets than this, each direction counted; no other streets are
-        tried if no route is found. By default streets that lead nowhere, and small islands, are passed over if there is
-        no route, as `route` describes.
+        tried if no route is found. A place at signals in the middle of a street is on the part before them. By default
+        streets that lead nowhere, and small islands, are passed over if there is no route, as `route` describes.
     **parameters : int or str
         Parameters of the algorithm and other arguments of `Solver`, such as ``reduction="auto"``.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.guidance.kernels.net import DESTINATIONS, ENTER, EXIT, EXITS, NAME, REF, SPOKEN
+from vkssp.guidance.kernels.net import DESTINATIONS, ENTER, EXIT, EXITS, NAME, REF, SIDE, SPOKEN
 from vkssp.guidance.leg_steps import ARRIVE, DEPART, KIND_NAMES, MODIFIERS, LegTurns, find_path
 from vkssp.jit import kernels
 from vkssp.route import Intersection, Lane, Place, Step, made
@@ -54,9 +54,7 @@ def steps_of(
     points, first_points = geometry.shape
     path = find_path(network, geometry.arcs, geometry.metres)
     if len(path.sides) == 0:
-        if len(points) > 1 and sum(geometry.outside_m) > 0.0:
-            return _across(geometry, destination, seconds_per_weight, number, is_last)
-        return (_lone(points, destination, seconds_per_weight, number, is_last),)
+        return _without_streets(tables, geometry, destination, seconds_per_weight, number, is_last)
     leg = LegTurns(network, path)
     texts, net = network.texts, network.net
     weights, times = (np.concatenate([[0], np.cumsum(amounts)]) for amounts in (geometry.weighed, geometry.weights))
@@ -64,11 +62,15 @@ def steps_of(
     begins = [leg.begin(turn) for turn in leg.turns]
     arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
     places = first_points[arcs].tolist()
+    turns_of = [_turns_into(of_turns, geometry.arcs, arcs) for of_turns in (geometry.turns_weighed, geometry.turns)]
     steps = []
     for at, turn in enumerate(leg.turns):
         is_end = turn.kind == ARRIVE
         low, high = (places[at], places[at]) if is_end else (places[at], places[at + 1])
         weight, time = (0 if is_end else int(sums[arcs[at + 1]] - sums[arcs[at]]) for sums in (weights, times))
+        if not is_end:  # a turn belongs to the step that leads there
+            weight += turns_of[0][at + 1] - turns_of[0][at]
+            time += turns_of[1][at + 1] - turns_of[1][at]
         metres = 0.0 if is_end else leg.length(at)
         for is_beside, own_m, own in zip((at == 0, at == len(leg.turns) - 2), geometry.outside_m, outside, strict=True):
             if is_beside:
@@ -125,70 +127,73 @@ def steps_of(
     return tuple(steps)
 
 
+def _turns_into(of_turns: npt.NDArray[np.int64], arcs: npt.NDArray[np.int64], begins: list[int]) -> list[int]:
+    """Return the weights of the turns into the first arcs of steps, 0 for the first step and for the arrival."""
+    middle = of_turns[begins[1:-1]].tolist() if len(of_turns) else [0] * (len(begins) - 2)
+    return [0, *middle, 0]
+
+
 def _outside(geometry: LegGeometry, seconds_per_weight: float | None) -> tuple[int, ...]:
     """Return the weights of the parts of a leg through open areas, at its beginning and at its end."""
     return tuple(0 if seconds_per_weight is None else round(s / seconds_per_weight) for s in geometry.outside_s)
 
 
-def _across(
-    geometry: LegGeometry, destination: Place, seconds: float | None, number: int, is_last: bool
+def _without_streets(
+    tables: StepTables, geometry: LegGeometry, destination: Place, seconds: float | None, number: int, is_last: bool
 ) -> tuple[Step, ...]:
-    """Return the steps of a leg that stays inside an open area, named as the street near its end."""
-    points = geometry.shape[0]
-    weight, bearing = sum(_outside(geometry, seconds)), _rounded(_along(points[0], points[1]))
-    last = _rounded(_along(points[-2], points[-1]))
-    lat, lon = points[0].tolist()
+    """Return the steps of a leg that stays at a junction, or inside an open area, named as the street at its end."""
+    points, network = geometry.shape[0], tables.network
+    side = network.net.arcs[geometry.arc_at_end, SIDE]
+    mode, driving_side = network.mode_name(side), network.driving_side(side)
+    texts, of_side = network.texts, network.net.side[side]
+    name, ref = (texts[of_side[NAME]], texts[of_side[REF]]) if side >= 0 else (destination.name, "")
+    if len(points) > 1:
+        bearings = [_rounded(_along(*points[row : row + 2])) for row in (0, len(points) - 2)]
+    else:
+        bearings = 2 * [_rounded(geometry.heading)]
+    weight = sum(_outside(geometry, seconds))
+    text = instruction("depart", compass(float(bearings[0])), street_label(name, ref), None, "", mode)
+    known: dict[str, Any] = {
+        "name": name,
+        "ref": ref,
+        "way": None,
+        "exit": None,
+        "mode": mode,
+        "driving_side": driving_side,
+    }
+    (lat, lon), (to_lat, to_lon) = points[[0, -1]].tolist()
+    last = len(points) - 1
     depart = Step(
         type="depart",
         modifier="",
-        instruction=instruction(
-            "depart", compass(float(bearing)), street_label(destination.name, ""), None, "", "walking"
-        ),
-        name=destination.name,
-        ref="",
-        way=None,
-        exit=None,
+        instruction=text,
         distance_m=sum(geometry.outside_m),
         duration_s=None if seconds is None else weight * seconds,
         lat=lat,
         lon=lon,
         first=0,
-        last=len(points) - 1,
+        last=last,
         weight=weight,
-        bearing_after=bearing,
-        mode="walking",
-        intersections=(Intersection(lat, lon, (bearing,), (True,), None, 0),),
+        bearing_after=bearings[0],
+        intersections=(Intersection(lat, lon, (bearings[0],), (True,), None, 0),),
+        **known,
     )
-    end = points[-1].tolist()
-    arrive = replace(
-        _lone(points, destination, seconds, number, is_last),
-        bearing_before=last,
-        mode="walking",
-        intersections=(Intersection(end[0], end[1], ((last + 180) % 360,), (True,), 0, None),),
-    )
-    return depart, arrive
-
-
-def _lone(
-    points: npt.NDArray[np.float64], destination: Place, seconds: float | None, number: int, is_last: bool
-) -> Step:
-    """Return the arrival of a leg that does not move."""
-    side, end = _side(points, destination), len(points) - 1
-    return Step(
+    to = _side(points, destination)
+    arrive = Step(
         type="arrive",
-        modifier=side,
-        instruction=arrival(number, is_last, side),
-        name=destination.name,
-        ref="",
-        way=None,
-        exit=None,
+        modifier=to,
+        instruction=arrival(number, is_last, to),
         distance_m=0.0,
         duration_s=None if seconds is None else 0.0,
-        lat=float(points[end, 0]),
-        lon=float(points[end, 1]),
-        first=end,
-        last=end,
+        lat=to_lat,
+        lon=to_lon,
+        first=last,
+        last=last,
+        bearing_before=bearings[1],
+        intersections=(Intersection(to_lat, to_lon, ((bearings[1] + 180) % 360,), (True,), 0, None),),
+        **known,
     )
+    return depart, arrive
 
 
 def _bearings(leg: LegTurns, at: int, points: npt.NDArray[np.float64]) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from vkssp.routing.part_weights import units_before
 from vkssp.server.answers.numbers import digits
 
 Floats = npt.NDArray[np.float64]
-_Pieces = tuple[npt.NDArray[np.int64] | None, Floats, Floats, Floats]
+_Pieces = tuple[npt.NDArray[np.int64] | None, Floats, Floats, Floats, npt.NDArray[np.int64]]
 
 
 def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
     streets = graph.streets
     if streets is None:
         raise QueryError("the graph has no streets, so there are no annotations")
-    nodes, metres, seconds, weights = _pieces(graph, leg)
+    nodes, metres, seconds, weights, sources = _pieces(graph, leg)
     made: dict[str, Any] = {}
     durations = np.floor(10.0 * seconds + 0.5) / 10.0
     if "duration" in wanted:
@@ -58,27 +58,28 @@ def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
     if "nodes" in wanted and nodes is not None:
         made["nodes"] = nodes
     if "datasources" in wanted:
-        made["datasources"] = np.zeros(len(metres), np.int64)
-        made["metadata"] = {"datasource_names": ["lua profile"]}
+        made["datasources"] = sources
+        made["metadata"] = {"datasource_names": ["lua profile", *streets.source_names[1:]]}
     return made
 
 
 def _pieces(graph: Graph, leg: Leg) -> _Pieces:
-    """Return the OSM nodes that pieces join, one more than pieces, and metres, seconds and weights of the pieces."""
+    """Return the OSM nodes that pieces join, one more, and metres, seconds, weights and sources of the pieces."""
     streets, arcs = graph.streets, leg.arcs
     assert streets is not None
     if len(arcs) == 0:
-        return np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
-    bounds, line = streets.polyline_first.astype(np.int64), streets.polyline[arcs].astype(np.int64)
-    side = streets.backward[arcs].astype(np.int64)
-    counts = bounds[line + 1] - bounds[line] - 1  # pieces of each arc
+        nothing = np.zeros(0, np.int64)
+        return nothing, np.zeros(0), np.zeros(0), np.zeros(0), nothing
+    line, side = streets.polyline[arcs].astype(np.int64), streets.backward[arcs].astype(np.int64)
+    low = streets.polyline_first[line].astype(np.int64)
+    counts = streets.polyline_first[line + 1] - low - 1  # pieces of each arc
     arc_of = np.repeat(np.arange(len(arcs)), counts)
     # The point with the smaller number of each piece.
-    at = (bounds[line] + np.where(side, counts - 1, 0))[arc_of] + np.where(side, -1, 1)[arc_of] * within(counts)
+    at = (low + np.where(side, counts - 1, 0))[arc_of] + np.where(side, -1, 1)[arc_of] * within(counts)
     begins, ends = at + side[arc_of], at + 1 - side[arc_of]
     measure = ground_metres if streets.ellipsoid else haversine
-    lat, lon = (streets.points[:, axis] * COORDINATE_SCALE for axis in (0, 1))
-    metres = measure(lat[begins], lon[begins], lat[ends], lon[ends])
+    here, there = streets.points[begins] * COORDINATE_SCALE, streets.points[ends] * COORDINATE_SCALE
+    metres = measure(*here.T, *there.T)
     whole = np.bincount(arc_of, metres, len(arcs))[arc_of]
     share = np.divide(metres, whole, out=np.zeros_like(metres), where=whole > 0)
     turns = 0 if streets.turn is None else streets.turn[arcs]
@@ -117,15 +118,21 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
         own[first] -= cut[0]
         values.append(own[first : last + 1] * unit)
     if before > 0.0 or up_to < 1.0:
-        here = (leg.origin.snapped_lat, leg.origin.snapped_lon), (lat[begins[first]], lon[begins[first]])
-        there = (leg.destination.snapped_lat, leg.destination.snapped_lon), (lat[ends[last]], lon[ends[last]])
-        start, end = here[before == 0.0], there[up_to == 1.0]
-        metres[first] = _metres(measure, start, end if first == last else (lat[ends[first]], lon[ends[first]]))
-        metres[last] = _metres(measure, start if first == last else (lat[begins[last]], lon[begins[last]]), end)
+        start, end = here[first], there[last]
+        if before > 0.0:
+            start = np.array([leg.origin.snapped_lat, leg.origin.snapped_lon])
+        if up_to < 1.0:
+            end = np.array([leg.destination.snapped_lat, leg.destination.snapped_lon])
+        metres[first] = _metres(measure, start, end if first == last else there[first])
+        metres[last] = _metres(measure, start if first == last else here[last], end)
     ids = streets.point_node
     nodes = None if ids is None else np.append(ids[begins[first : last + 1]], ids[ends[last]])
-    return nodes, metres[first : last + 1], values[-1], values[0]
+    sources = (
+        np.zeros(len(at), np.int64) if streets.source is None else streets.source[at, side[arc_of]].astype(np.int64)
+    )
+    kept = slice(first, last + 1)
+    return nodes, metres[kept], values[-1], values[0], sources[kept]
 
 
-def _metres(measure: Callable[..., Any], start: tuple[float, float], end: tuple[float, float]) -> float:
-    return float(measure(*(np.array([value]) for value in (*start, *end)))[0])
+def _metres(measure: Callable[..., Any], start: Floats, end: Floats) -> float:
+    return float(measure(*start[:, None], *end[:, None])[0])
