@@ -5,6 +5,9 @@ graph that `vkssp import` with turn costs and `vkssp prepare` made of it. The pl
 of the graph. Before any is timed, requests are asked of both servers: those that one of them does not answer with
 status 200 are left out, and durations of routes are compared. The load comes from wrk, or if that is not installed from
 a small client in Python, which itself takes more time.
+
+Beside the rates there is the processor time of each server for one request, which other work on the machine changes
+less. Its ratio is that of OSRM to vkssp, so that both ratios are above 1 if vkssp is faster.
 """
 
 from __future__ import annotations
@@ -111,6 +114,23 @@ def answerable(paths: list[str], ports: list[int]) -> tuple[list[str], float | N
     return kept, differ / compared if compared else None
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process and of all processes that it has started, which still run."""
+    ticks, parents = {}, {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            parents[int(folder.name)], ticks[int(folder.name)] = int(fields[1]), int(fields[11]) + int(fields[12])
+    found, more = set[int](), {pid}
+    while more:
+        found |= more
+        more = {child for child, parent in parents.items() if parent in found} - found
+    return sum(ticks.get(one, 0) for one in found) / os.sysconf("SC_CLK_TCK")
+
+
 def rate(port: int, paths: list[str], connections: int, seconds: float) -> float:
     """Return the answers a second."""
     if shutil.which("wrk"):
@@ -169,6 +189,9 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=8, help="connections at a time")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind; the servers take turns")
     parser.add_argument("--seconds", type=float, default=4.0, help="seconds of a round")
+    parser.add_argument(
+        "--kinds", nargs="*", choices=tuple(KINDS), default=tuple(KINDS), help="requests; all by default"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the random places")
     args = parser.parse_args()
     graph, own, other = read_graph(args.graph), free_port(), free_port()
@@ -188,18 +211,33 @@ def main() -> None:
     ]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     print(f"{platform.processor() or platform.machine()}, {args.processes} cores, commit {commit.strip()}, {graph}")
-    print("\n| requests a second | vkssp | OSRM | ratio | durations that differ |\n|---|---|---|---|---|")
-    with running([*ours, "--port", str(own)], own), running(theirs, other):
-        for name, (service, parameters, places, number) in KINDS.items():
+    print("\n| requests a second | vkssp | OSRM | ratio | ms of a processor | ratio | durations that differ |")
+    print("|---|---|---|---|---|---|---|")
+    with running([*ours, "--port", str(own)], own) as our_pid, running(theirs, other) as their_pid:
+        for name in args.kinds:
+            service, parameters, places, number = KINDS[name]
             paths = requests_of(graph, service, parameters, places, number, args.seed)
             paths, differ = answerable(paths, [own, other])
-            rounds = [[rate(port, paths, args.connections, args.seconds) for port in (own, other)] for _ in turns]
-            rates = np.array(rounds)
+            rounds = [
+                [measured(port, pid, paths, args) for port, pid in ((own, our_pid), (other, their_pid))] for _ in turns
+            ]
+            rates, times = np.array(rounds).transpose(2, 0, 1)
             cells = [f"{median(side):,.0f} ({side.min():,.0f} to {side.max():,.0f})" for side in rates.T]
+            taken = " and ".join(f"{1e3 * median(side):.3g}" for side in times.T)
             told = "" if differ is None else f"{100 * differ:.0f} %"
             print(
-                f"| {name} | {cells[0]} | {cells[1]} | {median(rates[:, 0] / rates[:, 1]):.2f} | {told} |", flush=True
+                f"| {name} | {cells[0]} | {cells[1]} | {median(rates[:, 0] / rates[:, 1]):.2f} | {taken} | "
+                f"{median(times[:, 1] / times[:, 0]):.2f} | {told} |",
+                flush=True,
             )
+
+
+def measured(port: int, pid: int, paths: list[str], args: argparse.Namespace) -> tuple[float, float]:
+    """Return the answers a second, and the seconds of processor time for each."""
+    began, before = time.perf_counter(), processor_seconds(pid)
+    found = rate(port, paths, args.connections, args.seconds)
+    count = found * (time.perf_counter() - began)
+    return found, (processor_seconds(pid) - before) / count
 
 
 if __name__ == "__main__":
