@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import shapely
 
 from tests.support.graphs import polar_grid, polar_lines, polar_place
 from tests.support.osm_maps import import_plain, snappable
-from vkssp import Graph, QueryError, Router, read_graph
+from vkssp import Graph, QueryError, Router, Stop, read_graph
+from vkssp.errors import NoStreetError
 from vkssp.gpu.device import Device
-from vkssp.graph.geo import METRES_PER_DEGREE
+from vkssp.graph.geo import METRES_PER_DEGREE, metres_between
 from vkssp.routing.places import nearest_places
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
@@ -102,3 +104,35 @@ def test_many_places_where_the_map_begins_again() -> None:
     places = np.random.default_rng(1).uniform((-0.01, 179.99), (0.01, 180), (20, 2))
     places[::2, 1] -= 359.99
     assert index.nearest_of_each(places) == [index.nearest(lat, lon) for lat, lon in places.tolist()]
+
+
+def test_places_at_any_distance_have_a_nearest_street(andorra_path: Path, device: Device) -> None:
+    graph = read_graph(andorra_path, turns="none")
+    index = StreetIndex(graph, radius_m=math.inf)
+    places = np.concatenate(
+        [
+            np.random.default_rng(5).uniform((38, -3), (46, 6), (40, 2)),
+            [(0, 0), (-90, 7), (90, 0), (89.9, -170), (9, 180)],
+        ]
+    )
+    points = snappable_points(graph)
+    for place, snap in zip(places.tolist(), index.nearest_of_each(places), strict=True):
+        assert snap is not None
+        metres = metres_between(*place, snap.lat, snap.lon)
+        # Streets far away are compared on a plane at the place.
+        assert metres <= 1.1 * min(metres_between(*place, *point) for point in points)
+        found = index.nearest_streets(*place, 3)
+        assert len(found) == 3 and found[0].metres == pytest.approx(snap.metres, rel=1e-3)
+    with Router(graph, device=device, radius_m=math.inf) as router:
+        assert router.nearest((41.0, 3.0))[0].snapped_m > 100_000
+        assert router.nearest(Stop(41.0, 3.0, bearing=(90, 20)))[0].snapped_m > 100_000
+        with pytest.raises(NoStreetError, match="no street within 1000 m meets"):
+            router.nearest(Stop(41.0, 3.0, radius_m=1000.0))
+    with pytest.raises(QueryError, match="radius is -1; give metres, 0 or more, or infinity"):
+        StreetIndex(graph, radius_m=-1)
+
+
+def snappable_points(graph: Graph) -> list[list[float]]:
+    """Return some points of streets that places may be snapped to."""
+    assert graph.streets is not None
+    return [graph.streets.polyline_points(line)[0].tolist() for line in snappable(graph)[::20]]

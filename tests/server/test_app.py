@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -135,6 +136,16 @@ def test_trip(client: TestClient) -> None:
     assert len(client.get(url).json()["trips"][0]["legs"]) == 3
     assert client.get(f"{url}?roundtrip=false").json()["code"] == "NotImplemented"
     assert client.get("/trip/v1/car/0,0;0.0,0.009").json()["code"] == "NoTrips"
+
+
+def test_places_may_be_at_any_distance(router: Router) -> None:
+    with Router(router.graph, device="cpu", radius_m=math.inf) as anywhere:
+        far = TestClient(application({"car": Dataset(anywhere)}))
+        (one,) = far.get("/nearest/v1/car/120,-60").json()["waypoints"]
+        assert one["name"] == "Street 1" and one["distance"] > 1e7
+        assert far.get("/route/v1/car/-20,0;20,0").json()["routes"][0]["duration"] == 30.0
+        assert far.get("/route/v1/car/-20,0;20,0?radiuses=;5000").json()["code"] == "NoSegment"
+        assert far.get("/match/v1/car/20,0;20,1").json()["code"] == "NoMatch"
 
 
 def test_conditions_of_places(client: TestClient) -> None:

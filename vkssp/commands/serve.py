@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import logging
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,13 @@ def add_arguments(parser: CommandParser) -> None:
     for name, default, what in _LIMITS:
         told = f"most {what} (default: {default})"
         group.add_argument(f"--max-{name.replace('_', '-')}", type=int, default=default, metavar="N", help=told)
+    group.add_argument(
+        "--default-radius",
+        type=float,
+        default=-1.0,
+        metavar="METRES",
+        help="distance of streets that places are snapped to, if a request names none (default: -1, any)",
+    )
     group.add_argument("--seconds", type=float, default=60.0, help="seconds of an answer (default: 60)")
     group.add_argument("--origin", default="*", help="origin of web pages that may ask, '' for none (default: *, all)")
 
@@ -109,9 +117,10 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.server.warming import warm_up
 
     logging.getLogger(ACCESS).setLevel(logging.INFO if args.access_log else logging.WARNING)
-    parameters = solver_parameters(args)
+    parameters, radius = solver_parameters(args), math.inf if args.default_radius < 0 else args.default_radius
     routers = {
-        name: Router(read_graph(file), args.algorithm, args.device, **parameters) for name, file in files.items()
+        name: Router(read_graph(file), args.algorithm, args.device, radius_m=radius, **parameters)
+        for name, file in files.items()
     }
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}
     processes = _processes(args.processes, all(dataset.is_on_cpu for dataset in datasets.values()))

@@ -14,10 +14,11 @@ from vkssp.features.places import pair_of, pairs_of
 from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.route import Place
 from vkssp.routing.lines import Snap
-from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
+from vkssp.routing.snap import StreetIndex
 from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 
-#: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap.
+#: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap,
+#: unless roads may be at any distance.
 _MARGIN_M = 1000.0
 # Largest number of arcs out of the nodes of a place where two parts of a street meet.
 _MOST_OUT = 16
@@ -55,7 +56,7 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
         high = _MARGIN_M / METRES_PER_DEGREE
         return index.south - high <= lat <= index.north + high and bool(index.near(lat, lon, _MARGIN_M))
 
-    if not inside(lat, lon):
+    if index.radius_m < math.inf and not inside(lat, lon):
         hint = "; latitude and longitude are swapped" if inside(lon, lat) else ""
         raise QueryError(
             f"{name} is {text(place)}, which is not on this map{hint}; it reaches from LAT,LON "
@@ -99,7 +100,7 @@ def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str, names
     return list(given)
 
 
-def no_road(place: LatLon, name: str) -> NoStreetError:
+def no_road(index: StreetIndex, place: LatLon, name: str) -> NoStreetError:
     """Return the error for a place that is far from any road that meets its conditions."""
     if isinstance(place, CheckedStop):
         near = "" if place.stop.radius_m is None else f" within {place.stop.radius_m:g} m"
@@ -107,7 +108,7 @@ def no_road(place: LatLon, name: str) -> NoStreetError:
             f"{name} is {text(place)}, and no street{near} meets its conditions; give a larger radius or range of "
             "bearings, or another approach"
         )
-    far = f"over {MAX_SNAP_M / 1000:.0f} km from any road of this map"
+    far = f"over {index.radius_m / 1000:g} km from any road of this map"
     return NoStreetError(f"{name} is {text(place)}, {far} that a trip may begin on")
 
 
@@ -141,7 +142,7 @@ def nearest_places(index: StreetIndex, place: LatLon, number: int = 1, snapping:
         else:
             snaps = index.nearest_streets(*place, asked)
         if not snaps:
-            raise no_road(place, "place")
+            raise no_road(index, place, "place")
         one_of_each: dict[tuple[int, ...], Snap] = {}
         for snap in snaps:
             one_of_each.setdefault(_street(index, snap), snap)
@@ -153,12 +154,12 @@ def nearest_places(index: StreetIndex, place: LatLon, number: int = 1, snapping:
 def nearest_place_of_each(index: StreetIndex, places: Sequence[LatLon]) -> list[Place]:
     """Return the point on a street that is nearest to each of some checked places."""
     snaps = nearest_of_each(index, places, leaving=False, reached=False)
-    return [place_of(index, place, _known(place, snap)) for place, snap in zip(places, snaps, strict=True)]
+    return [place_of(index, place, _known(index, place, snap)) for place, snap in zip(places, snaps, strict=True)]
 
 
-def _known(place: LatLon, snap: Snap | None) -> Snap:
+def _known(index: StreetIndex, place: LatLon, snap: Snap | None) -> Snap:
     if snap is None:
-        raise no_road(place, "place")
+        raise no_road(index, place, "place")
     return snap
 
 
@@ -191,7 +192,7 @@ def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) 
             ends[row] = next(iter(index.nearest_for(place)), None)
     for place, name, snap in zip(places, names, ends, strict=True):
         if snap is None:
-            raise no_road(place, name)
+            raise no_road(index, place, name)
         found.append(snap)
     return found
 

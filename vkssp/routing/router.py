@@ -45,7 +45,7 @@ from vkssp.routing.places import (
 )
 from vkssp.routing.route_assembly import joined, leg_of, through
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
-from vkssp.routing.snap import StreetIndex
+from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 from vkssp.routing.stops import with_snapping
 from vkssp.routing.table_places import table_of_places
 from vkssp.routing.trip import Trip, order_of_trip, require_room
@@ -97,6 +97,9 @@ class Router(Resource):
         network, and otherwise past components of fewer streets than this, each direction counted; no other streets are
         tried if no route is found. A place at signals in the middle of a street is on the part before them. By default
         streets that lead nowhere, and small islands, are passed over if there is no route, as `route` describes.
+    radius_m : float
+        Largest distance in metres of a street that a place is snapped to, unless a `Stop` names another one. Infinite
+        for the nearest street at any distance: then places outside of the map are snapped, too.
     **parameters : int or str
         Parameters of the algorithm and other arguments of `Solver`, such as ``reduction="auto"``.
 
@@ -143,6 +146,7 @@ class Router(Resource):
         metric: str = "duration",
         avoid: Areas | None = None,
         small_component_size: int | None = None,
+        radius_m: float = MAX_SNAP_M,
         **parameters: Any,
     ) -> None:
         super().__init__()
@@ -154,7 +158,7 @@ class Router(Resource):
         small = small_component_size
         if small is not None:
             small = whole_number(small, "small_component_size", 0, _MOST_SMALL, "give a number of streets")
-        index = StreetIndex(measured_by(graph, metric), areas, small)
+        index = StreetIndex(measured_by(graph, metric), areas, small, radius_m=radius_m)
         self.solver, self.metric = solver_on(index.searched, algorithm, device, **parameters), metric
         # The last two indices. One of them has the weights that the solver searches.
         self._indices: tuple[StreetIndex, ...] = (index,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
@@ -28,9 +29,11 @@ from vkssp.routing.small_components import SmallComponents
 from vkssp.routing.step_tables import StepTables
 from vkssp.routing.stops import APPROACHES, CheckedStop
 
-#: A place farther than this from every road, in metres, is not on the map.
+#: A place farther than this from every road, in metres, is not on the map, unless a router is told otherwise.
 MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 50.0
+# No place is farther from any street, in metres.
+_FARTHEST_M = 1e8
 # Rows of the first buffer for the pieces of streets near a place; if there are more, they are looked up again.
 _ROOM = 1024
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
@@ -54,13 +57,6 @@ def _pairs(places: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return np.array(array, np.float64, order="C")
 
 
-def _metres(limit: float) -> float:
-    metres = number_of(limit)
-    if metres is None or not 0 <= metres < math.inf:
-        raise QueryError(f"limit is {shown(limit)}; give metres, 0 or more")
-    return metres
-
-
 class StreetIndex(StreetLines):
     """Spatial index of the streets of a graph, which also knows which streets can be left or reached.
 
@@ -72,11 +68,15 @@ class StreetIndex(StreetLines):
         Areas to avoid: no place is snapped into them, and searches leave out the streets that they touch.
     small_component_size : int, optional
         See `vkssp.Router`.
+    radius_m : float
+        Largest distance in metres of a street that a place is snapped to; infinite for any.
 
     Attributes
     ----------
     graph : Graph
         The graph.
+    radius_m : float
+        As given.
     avoided : Avoided or None
         The streets without the areas; None if there are no areas.
     step_tables : StepTables
@@ -93,9 +93,16 @@ class StreetIndex(StreetLines):
         street.
     """
 
-    def __init__(self, graph: Graph, areas: Any = None, small_component_size: int | None = None) -> None:
+    def __init__(
+        self, graph: Graph, areas: Any = None, small_component_size: int | None = None, *, radius_m: float = MAX_SNAP_M
+    ) -> None:
         super().__init__(graph)
         self.small_component_size = small_component_size
+        metres = number_of(radius_m)
+        if metres is None or not metres >= 0:
+            raise QueryError(f"radius is {shown(radius_m)}; give metres, 0 or more, or infinity for any distance")
+        self.radius_m = metres
+        self._radius = min(metres, _FARTHEST_M)
         if not self.usable.any():
             raise QueryError(
                 "no trip can begin on any street of this map: they are ferries, or access.snap_prevention of the "
@@ -317,7 +324,7 @@ class StreetIndex(StreetLines):
 
     def ends_of_trips(self, places: npt.NDArray[np.float64]) -> list[Snap | None]:
         """Return what `trip_ends` returns, for pairs of finite numbers."""
-        snaps = self._nearest_of_each(places, self._allowed(False, False), MAX_SNAP_M)
+        snaps = self._nearest_of_each(places, self._allowed(False, False), self._radius)
         for row, snap in enumerate(snaps):
             if self.small_component_size is None and snap is not None and self._one_sided[snap.polyline]:
                 (other,) = self._nearest_of_each(places[row : row + 1], self._allowed(True, True), _BOTH_WAYS_M)
@@ -327,7 +334,7 @@ class StreetIndex(StreetLines):
         return snaps
 
     def nearest(
-        self, lat: float, lon: float, *, leaving: bool = False, reached: bool = False, limit: float = MAX_SNAP_M
+        self, lat: float, lon: float, *, leaving: bool = False, reached: bool = False, limit: float | None = None
     ) -> Snap | None:
         """Return the nearest point on a street to a place.
 
@@ -339,8 +346,8 @@ class StreetIndex(StreetLines):
             Take only streets from which the network's core can be reached.
         reached : bool
             Take only streets that can be reached from the core.
-        limit : float
-            Maximum distance between the place and the street, in metres.
+        limit : float, optional
+            Maximum distance between the place and the street, in metres; by default that of the index.
 
         Returns
         -------
@@ -356,7 +363,7 @@ class StreetIndex(StreetLines):
         return found
 
     def nearest_of_each(
-        self, places: npt.ArrayLike, *, leaving: bool = False, reached: bool = False, limit: float = MAX_SNAP_M
+        self, places: npt.ArrayLike, *, leaving: bool = False, reached: bool = False, limit: float | None = None
     ) -> list[Snap | None]:
         """Return the result of `nearest` for each of many places.
 
@@ -372,9 +379,9 @@ class StreetIndex(StreetLines):
         QueryError
             If `places` are no pairs of numbers, or the limit is no number.
         """
-        places, limit = _pairs(places), _metres(limit)
+        places, metres = _pairs(places), self._metres(limit)
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
-        return self._nearest_of_each(places, allowed, limit)
+        return self._nearest_of_each(places, allowed, metres)
 
     def nearest_streets(
         self,
@@ -384,7 +391,7 @@ class StreetIndex(StreetLines):
         *,
         leaving: bool = False,
         reached: bool = False,
-        limit: float = MAX_SNAP_M,
+        limit: float | None = None,
     ) -> list[Snap]:
         """Return the points nearest to a place on the nearest streets, one for each street, the nearest first.
 
@@ -403,13 +410,13 @@ class StreetIndex(StreetLines):
             If a coordinate or the limit is no number, or `number` is less than 1.
         """
         ((lat, lon),) = _pairs([(lat, lon)]).tolist()
-        number, limit = whole_number(number, "number", 1, 2**31 - 1), _metres(limit)
+        number, metres = whole_number(number, "number", 1, 2**31 - 1), self._metres(limit)
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
-        return self._nearest_streets(lat, lon, number, allowed, limit)
+        return self._nearest_streets(lat, lon, number, allowed, metres)
 
     def nearest_among(self, places: npt.ArrayLike, among: Bools) -> list[Snap | None]:
         """Return the nearest point to each of some places on streets of a mask on which trips may begin."""
-        return self._nearest_of_each(_pairs(places), self.usable & among, MAX_SNAP_M)
+        return self._nearest_of_each(_pairs(places), self.usable & among, self._radius)
 
     def nearest_for(
         self,
@@ -436,7 +443,7 @@ class StreetIndex(StreetLines):
             Mask of the polylines that may be found.
         """
         (lat, lon), stop = place, place.stop
-        limit = MAX_SNAP_M if stop.radius_m is None else min(float(stop.radius_m), MAX_SNAP_M)
+        limit = self._radius if stop.radius_m is None else min(float(stop.radius_m), _FARTHEST_M)
         allowed = self._any_street if place.any_street else self._allowed(leaving, reached)
         if among is not None:
             allowed = allowed & among
@@ -449,14 +456,16 @@ class StreetIndex(StreetLines):
                 return found
         if not stop.is_directed:
             return self._nearest_streets(lat, lon, number, allowed, limit)
-        radius = min(_FIRST_RADIUS_M, limit)
-        while True:
+        found, nearest = list[Snap](), self._nearest_metres(lat, lon, allowed, limit)
+        # Where no street meets the conditions, not all of the map is looked at.
+        limit = min(limit, nearest + MAX_SNAP_M)
+        for radius in _radii(nearest, limit):
             turns = self.near(lat, lon, radius)
             rows = np.concatenate([np.empty((0, 4)), *(self._pieces(lat, x, radius, allowed) for x in turns)])
             found = self._meeting(place, rows, number)
-            if len(found) >= number or radius >= limit:
-                return found
-            radius = min(4 * radius, limit)
+            if len(found) >= number:
+                break
+        return found
 
     def _meeting(self, place: CheckedStop, rows: npt.NDArray[np.float64], number: int) -> list[Snap]:
         """Return the nearest points on pieces of streets, as kernels find them, that meet a place's conditions."""
@@ -547,6 +556,14 @@ class StreetIndex(StreetLines):
         found = np.stack([np.interp(at, passed, degrees) for degrees in self.points.T], axis=1)
         return found if self.avoided is None else found[~self.avoided.covers(*found.T)]
 
+    def _metres(self, limit: float | None) -> float:
+        if limit is None:
+            return self._radius
+        metres = number_of(limit)
+        if metres is None or not 0 <= metres < math.inf:
+            raise QueryError(f"limit is {shown(limit)}; give metres, 0 or more")
+        return min(metres, _FARTHEST_M)
+
     def _allowed(self, leaving: bool, reached: bool) -> Bools:
         """Return the mask of the polylines that may be found."""
         key = leaving, reached
@@ -564,23 +581,35 @@ class StreetIndex(StreetLines):
         if self.avoided is not None and self.avoided.has_areas:
             each = (self._nearest_streets(lat, lon, 1, allowed, limit) for lat, lon in places.tolist())
             return [found[0] if found else None for found in each]
+        found, snaps = self._found(places, allowed, limit)
+        rows = zip(places.tolist(), found.tolist(), snaps.tolist(), strict=True)
+        return [None if row[0] == math.inf else self._snap(lat, lon, row, snap) for (lat, lon), row, snap in rows]
+
+    def _found(
+        self, places: npt.NDArray[np.float64], allowed: Bools, limit: float
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the rows that `find_nearest` writes."""
         found, snaps, tree = np.empty((len(places), 4)), np.empty((len(places), 4)), self.tree
         _kernels().find_nearest(
             *(places, limit, _FIRST_RADIUS_M, tree.boxes, tree.nodes, self.points, allowed),
             *(self.first, self.passed_metres, np.empty((1, 4)), found, snaps),
         )
-        rows = zip(places.tolist(), found.tolist(), snaps.tolist(), strict=True)
-        return [None if row[0] == math.inf else self._snap(lat, lon, row, snap) for (lat, lon), row, snap in rows]
+        return found, snaps
 
     def _nearest_streets(self, lat: float, lon: float, number: int, allowed: Bools, limit: float) -> list[Snap]:
         """Return what `nearest_streets` returns, given the mask of the polylines that may be found."""
-        radius = min(_FIRST_RADIUS_M, limit)
-        while True:
+        found: list[Snap] = []
+        for radius in _radii(self._nearest_metres(lat, lon, allowed, limit), limit):
             turns = self.near(lat, lon, radius)
             found = [snap for x in turns for snap in self._within(lat, x, radius, allowed, number)]
-            if len(found) >= number or radius >= limit:
-                return sorted(found, key=lambda snap: snap.metres)[:number]
-            radius = min(4 * radius, limit)
+            if len(found) >= number:
+                break
+        return sorted(found, key=lambda snap: snap.metres)[:number]
+
+    def _nearest_metres(self, lat: float, lon: float, allowed: Bools, limit: float) -> float:
+        """Return the distance of the nearest street, in an area to avoid or not; infinite if none is near enough."""
+        found, _ = self._found(np.array([[lat, lon]]), allowed, limit)
+        return float(found[0, 0])
 
     def _within(self, lat: float, lon: float, radius: float, allowed: Bools, number: int) -> list[Snap]:
         """Return the nearest points on the nearest streets within a radius, at most `number`, the nearest first."""
@@ -653,6 +682,16 @@ def _on_mercator(lat: float, lon: float) -> tuple[float, float]:
     """Return a point, rounded to millionths of a degree, in the projection of Mercator, in degrees, northing first."""
     lat = min(89.9, max(-89.9, round(lat, 6)))
     return math.degrees(math.log(math.tan(math.pi / 4 + math.radians(lat) / 2))), round(lon, 6)
+
+
+def _radii(nearest: float, limit: float) -> Iterator[float]:
+    """Yield radii of a search that ends when there is enough within one, given the distance of the nearest street."""
+    more = _FIRST_RADIUS_M
+    while nearest + more < limit:
+        yield nearest + more
+        more *= 4.0
+    if nearest <= limit:
+        yield limit
 
 
 @cache

@@ -28,7 +28,8 @@ class Stop:
         degrees to either side of it are allowed, 0 to 180. A street whose direction at the place, rounded to a degree,
         is another one is passed over.
     radius_m : float, optional
-        Largest distance of the street from the place in metres, by default 20 km.
+        Largest distance of the street from the place in metres, by default that of the router. Of streets that are
+        travelled in certain directions only, those up to 20 km beyond the nearest street count.
     approach : str
         ``"curb"``: on two-way streets the place is on the side on which traffic drives; ``"opposite"``: it is on the
         other side; ``"unrestricted"``: either. A place exactly on a street is on its right.

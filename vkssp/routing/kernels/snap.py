@@ -12,7 +12,7 @@ from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE
 from vkssp.jit import jit
 
 Floats = npt.NDArray[np.float64]
-# Streets of these latitudes may be near a place beyond `POLAR_LATITUDE`.
+# Streets of these latitudes may be near a place beyond `POLAR_LATITUDE`, or less by the metres that are near.
 _CAP = POLAR_LATITUDE - 1.0
 # Boxes and pieces are left out if they are farther than the nearest piece by more than errors of rounding.
 _SLACK = 1.0 + 1e-9
@@ -57,7 +57,8 @@ def find_pieces(
         beyond = np.int64(nodes[node, 0])
         if polar:
             # Streets of all longitudes may be near, since they may lead over the pole.
-            is_far = boxes[node, 2] < _CAP if northern else boxes[node, 0] > -_CAP
+            cap = _CAP - bound / METRES_PER_DEGREE
+            is_far = boxes[node, 2] < cap if northern else boxes[node, 0] > -cap
         else:
             up = aside = 0.0
             if lat < boxes[node, 0]:
