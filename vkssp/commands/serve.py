@@ -113,6 +113,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.server.limits import Limits
     from vkssp.server.metrics import Metrics, shared_figures
     from vkssp.server.processes import Change, Serving, listen, serve
+    from vkssp.server.protocol import at_once
     from vkssp.server.speed_changes import joined_changes
     from vkssp.server.warming import warm_up
 
@@ -149,7 +150,11 @@ def run(args: argparse.Namespace) -> Result:
         return app, app.change
 
     if processes == 1:
-        uvicorn.run(make(None, 0)[0], host=args.host, port=port, log_level="warning", access_log=False)
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+        app, _ = make(None, 0)
+        protocol = at_once(AutoHTTPProtocol, app)
+        uvicorn.run(app, host=args.host, port=port, log_level="warning", access_log=False, http=protocol)
         return {"graphs": files}, []
     try:
         listening = listen(args.host, port)

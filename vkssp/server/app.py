@@ -51,6 +51,7 @@ _OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 _LATER, _ALLOWED, _NO_HEADERS = {"Retry-After": "1"}, {"Allow": _METHODS}, dict[str, str]()
 #: How the paths of OSRM's services begin.
 _OSRM = tuple(f"/{name}/v" for name in (*REQUESTS, "tile"))
+_OSRM_BYTES = tuple(path.encode() for path in _OSRM)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -84,6 +85,8 @@ class _Server:
             }
         named = {**self._shared, "Content-Type": _JSON}
         self._headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+        # What follows the length in heads of answers.
+        self._rest_of_head = b"".join(b"\r\n%b: %b" % header for header in self._headers) + b"\r\n"
         of_json = (b"content-type", b"content-disposition")
         self._of_tiles = [header for header in self._headers if header[0] not in of_json]
         self._of_tiles.append((b"content-type", b"application/x-protobuf"))
@@ -99,6 +102,36 @@ class _Server:
 
         return respond
 
+    def at_once(self, url: bytes, client: str) -> tuple[bytes, bytes] | None:
+        """Return head and body of an answer, if it is short work; see `vkssp.server.protocol`."""
+        if not self.workers.in_loop or len(url) > self._limits.url_bytes:
+            return None
+        began, service, code, status = time.perf_counter(), "none", "Ok", b"200 OK"
+        try:
+            target = parsed_target(url)
+            service = target.service
+            request = parsed_query(target)
+            if not request.is_short():
+                return None
+            request.check(self._limits)
+            dataset = self.datasets.find(target.profile)
+            if not dataset.is_quick:
+                return None
+            body = orjson.dumps(answer(dataset, request), option=_OPTIONS)
+        except RequestError as error:
+            if error.status != 400:  # others have headers of their own
+                return None
+            code, status, body = error.code, b"400 Bad Request", _told(error)
+        except Exception:  # the usual way logs it
+            return None
+        seconds = time.perf_counter() - began
+        self.metrics.begin()
+        self.metrics.add(service, code, seconds)
+        if _access.isEnabledFor(logging.INFO):
+            path = url.partition(b"?")[0].decode("ascii", "backslashreplace")
+            _access.info("%s GET %s %s %s %.1f ms", client, path, status[:3].decode(), code, 1e3 * seconds)
+        return b"HTTP/1.1 %b\r\ncontent-length: %d%b" % (status, len(body), self._rest_of_head), body
+
     async def _settled(self, scope: Scope, working: Awaitable[bytes]) -> tuple[int, dict[str, str], bytes]:
         """Return status, further headers and body of an answer, or of the error that is raised instead."""
         began, code, status, extra = time.perf_counter(), "Ok", 200, _NO_HEADERS
@@ -107,7 +140,7 @@ class _Server:
             body = await working
         except RequestError as error:
             code, status = error.code, error.status
-            body = orjson.dumps({"code": code, "message": error.message})
+            body = _told(error)
             extra = {503: _LATER, 405: _ALLOWED}.get(status, extra)
         except asyncio.CancelledError:
             self.metrics.add("none", "Cancelled", time.perf_counter() - began)
@@ -260,6 +293,10 @@ class _Server:
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
+def _told(error: RequestError) -> bytes:
+    return orjson.dumps({"code": error.code, "message": error.message})
+
+
 class Application:
     """The server as an ASGI application; see `application`."""
 
@@ -289,6 +326,10 @@ class Application:
             Mount("/", server.services),
         ]
         self._others = Starlette(routes=routes, lifespan=lifespan)
+
+    def at_once(self, url: bytes, client: str) -> tuple[bytes, bytes] | None:
+        """Return head and body of the answer to a GET request that is short work, or None; see `Answering`."""
+        return self._server.at_once(url, client) if url.startswith(_OSRM_BYTES) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or take part in the server's start and end."""

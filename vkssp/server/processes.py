@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from vkssp.log import logger
+from vkssp.server.protocol import at_once
 
 _log = logger(__name__)
 _HEADER = struct.Struct("!cQI")  # kind, number, length of what follows
@@ -159,7 +160,7 @@ class _Worker:
         if server.should_exit:
             raise SystemExit(1)
         loop = asyncio.get_running_loop()
-        protocol: Any = _counted(config.http_protocol_class, lambda: loop.create_task(self._tell_end()))
+        protocol: Any = _counted(at_once(config.http_protocol_class, app), lambda: loop.create_task(self._tell_end()))
         factory = functools.partial(
             protocol, config=config, server_state=server.server_state, app_state=server.lifespan.state
         )
