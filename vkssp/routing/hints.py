@@ -69,6 +69,6 @@ class Hints:
         """Return the OSM ids of the two ends of the piece that a point lies on, in the direction of travel."""
         if self._point_node is None:
             return None
-        at = int(self._polylines.first[snap.polyline]) + snap.segment
-        ends = int(self._point_node[at]), int(self._point_node[at + 1])
-        return ends[::-1] if self.ways[snap.polyline] == 2 else ends
+        at = self._polylines.first.item(snap.polyline) + snap.segment
+        ends = self._point_node.item(at), self._point_node.item(at + 1)
+        return ends[::-1] if self.ways.item(snap.polyline) == 2 else ends

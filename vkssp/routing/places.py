@@ -115,7 +115,7 @@ def no_road(index: StreetIndex, place: LatLon, name: str) -> NoStreetError:
 def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
     """Return a place with the point on a street that it was snapped to."""
     streets = index.graph.streets
-    name = "" if streets is None else streets.names[int(streets.name[index.arcs(snap.polyline)[0]])]
+    name = "" if streets is None else streets.names[streets.name.item(index.arcs(snap.polyline).item(0))]
     hints = index.hints  # which keep no weights
     return Place.deferring(
         {"hint": lambda: hints.encode(*place, snap), "nodes": lambda: hints.nodes(snap)},
@@ -176,9 +176,9 @@ def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:
 
 def nearest_of_each(index: StreetIndex, places: Sequence[LatLon], *, leaving: bool, reached: bool) -> list[Snap | None]:
     """Return what `StreetIndex.nearest_of_each` returns, also for places with conditions."""
-    found = index.nearest_of_each(np.array(places, np.float64).reshape(-1, 2), leaving=leaving, reached=reached)
+    found = index.points_near(np.array(places, np.float64).reshape(-1, 2), leaving=leaving, reached=reached)
     for row, place in enumerate(places):
-        if isinstance(place, CheckedStop):
+        if type(place) is CheckedStop:
             found[row] = next(iter(index.nearest_for(place, leaving=leaving, reached=reached)), None)
     return found
 

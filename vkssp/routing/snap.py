@@ -383,6 +383,10 @@ class StreetIndex(StreetLines):
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
         return self._nearest_of_each(places, allowed, metres)
 
+    def points_near(self, places: npt.NDArray[np.float64], *, leaving: bool, reached: bool) -> list[Snap | None]:
+        """Return what `nearest_of_each` returns, for pairs of finite numbers and the limit of the index."""
+        return self._nearest_of_each(places, self._allowed(leaving, reached), self._radius)
+
     def nearest_streets(
         self,
         lat: float,

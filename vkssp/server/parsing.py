@@ -25,12 +25,15 @@ _SERVICES = (*REQUESTS, "tile")
 _FORMATS = ("json", "flatbuffers")
 _NAME, _VERSION = re.compile(r"[A-Za-z0-9._~:\-]+"), re.compile(r"\d+")
 _QUERY = re.compile(r"[A-Za-z0-9._~:\-()\[\]{}|;,=@\\^`&?]+")
+_WHOLE = re.compile(f"/({_NAME.pattern})/v({_VERSION.pattern})/({_NAME.pattern})/({_QUERY.pattern})")
 _PAIR = f"{NUMBER},{NUMBER}"
 _PAIRS, _BEGUN_PAIR = re.compile(f"{_PAIR}(?:;{_PAIR})*"), re.compile(f"{NUMBER}(?:,|(?!,))")
 _POLYLINE = re.compile(r"polyline(6?)\(([?-~%]+)\)")
 _BEGUN_POLYLINE = re.compile(r"polyline6?\([?-~%]*")
 _FORMAT = re.compile(r"\.(json|flatbuffers)")
 _TILE = (r"tile\(", r"\d{1,10}", ",", r"\d{1,10}", ",", r"\d{1,10}", r"\)\.mvt")
+#: Letters of coordinates that are few.
+_FEW_LETTERS = 250
 #: Coordinates are whole microdegrees, of 32 bits.
 _MICRO, _MOST_MICRO = 1e6, 2.0**31
 
@@ -68,7 +71,10 @@ def parsed_target(raw: bytes, *, has_body: bool = False) -> Target:
     RequestError
         If the URL is malformed, or the service or its version is not known.
     """
-    url = unquote_to_bytes(raw).decode("utf-8", "replace")
+    url = (unquote_to_bytes(raw) if b"%" in raw else raw).decode("utf-8", "replace")
+    whole = None if has_body else _WHOLE.fullmatch(url)
+    if whole is not None:  # all is well formed
+        return _target(whole[1], whole[2], whole[3], whole[4], whole.start(4))
     at, parts = 0, []
     for before, pattern in (("/", _NAME), ("/v", _VERSION), ("/", _NAME)):
         for letter in before:
@@ -95,6 +101,10 @@ def parsed_target(raw: bytes, *, has_body: bool = False) -> Target:
         if end < len(url) or match is None:
             raise _malformed_url(url, end)
         query = match[0]
+    return _target(service, version, profile, query, at)
+
+
+def _target(service: str, version: str, profile: str, query: str, at: int) -> Target:
     if service not in _SERVICES:
         raise RequestError("InvalidService", f"Service {service} not found!")
     if int(version[:9]) != 1:
@@ -149,28 +159,49 @@ def parsed_query(target: Target) -> Request | TileRequest:
 
 def _coordinates(query: str, position: int, values: dict[str, Any]) -> int:
     """Read the coordinates at the beginning of a query; return where they end."""
-    match = _POLYLINE.match(query)
-    if match is not None:
-        values["coordinates"] = _pairs(decoded(match[2], 6 if match[1] else 5))
-        return match.end()
-    match = _BEGUN_POLYLINE.match(query)
-    if match is not None:
-        raise _malformed_query(position + match.end())
+    if query[:1] == "p":
+        match = _POLYLINE.match(query)
+        if match is not None:
+            values["coordinates"] = _pairs(decoded(match[2], 6 if match[1] else 5))
+            return match.end()
+        match = _BEGUN_POLYLINE.match(query)
+        if match is not None:
+            raise _malformed_query(position + match.end())
     match = _PAIRS.match(query)
     end = 0 if match is None else match.end()
-    if match is not None:
+    few = None if match is None or len(match[0]) > _FEW_LETTERS else _few_pairs(match[0])
+    if few is not None:
+        values["coordinates"] = few
+    elif match is not None:
         numbers = np.array(match[0].replace(";", ",").split(","), np.float64).reshape(-1, 2)
         wrong = np.abs(numbers * _MICRO) >= _MOST_MICRO
         if wrong.any():
             row = int(np.argmax(wrong.any(axis=1)))
             raise _malformed_query(position + len(";".join(query.split(";", row)[:row])))
         values["coordinates"] = _pairs(numbers[:, ::-1])
+    if 0 < end == len(query):
+        return end
     begun = _BEGUN_PAIR.match(query, end + (query[end : end + 1] == ";") if end else 0)
     if begun is not None and (end == 0 or query[end] == ";"):
         raise _malformed_query(position + begun.end())
     if end == 0:
         raise _malformed_query(position)
     return end
+
+
+def _few_pairs(text: str) -> tuple[tuple[float, float], ...] | None:
+    """Return what `_pairs` returns for the numbers of a text, None if one is out of bounds.
+
+    It takes less time than arrays if the pairs are few.
+    """
+    pairs = []
+    for pair in text.split(";"):
+        lon, _, lat = pair.partition(",")
+        x, y = _MICRO * float(lon), _MICRO * float(lat)
+        if not -_MOST_MICRO < x < _MOST_MICRO or not -_MOST_MICRO < y < _MOST_MICRO:
+            return None
+        pairs.append((round(y, 0) / _MICRO, round(x, 0) / _MICRO))
+    return tuple(pairs)
 
 
 def _pairs(points: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
