@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -156,6 +156,98 @@ class Intersection:
     classes: tuple[str, ...] = ()
 
 
+class Crossings(NamedTuple):
+    """Intersections along a leg as arrays, with one entry for each of them unless said otherwise.
+
+    Attributes
+    ----------
+    points : numpy.ndarray
+        Latitude and longitude in degrees, shape (k, 2), float64.
+    first : numpy.ndarray
+        Offset of the streets of each intersection, shape (k + 1,), int64.
+    bearings, entry : numpy.ndarray
+        As in `Intersection`, for all streets, int64 and bool.
+    ways : numpy.ndarray
+        Index of the street that the route comes from, and of the one that it takes, -1 for none, shape (k, 2), int64.
+    lanes : dict of int to tuple of Lane
+        Lanes before the intersections that have any.
+    classes : numpy.ndarray
+        Classes of the street that the route takes, bits by the position of their names in `class_names`, int64.
+    class_names : tuple of str
+        Names of the classes.
+    """
+
+    points: npt.NDArray[np.float64]
+    first: npt.NDArray[np.int64]
+    bearings: npt.NDArray[np.int64]
+    entry: npt.NDArray[np.bool_]
+    ways: npt.NDArray[np.int64]
+    lanes: dict[int, tuple[Lane, ...]]
+    classes: npt.NDArray[np.int64]
+    class_names: tuple[str, ...]
+
+    def names_of(self, bits: int) -> tuple[str, ...]:
+        """Return the names of some classes."""
+        return tuple(name for bit, name in enumerate(self.class_names) if bits >> bit & 1)
+
+
+class Intersections(Sequence[Intersection]):
+    """Intersections of a step, which are made of the arrays of the leg when they are asked for.
+
+    It equals any other sequence of the same intersections.
+
+    Parameters
+    ----------
+    crossings : Crossings
+        The intersections along the leg.
+    begin, end : int
+        The part of them that belongs to the step, without `end`.
+
+    Attributes
+    ----------
+    crossings, begin, end
+        As given.
+    """
+
+    def __init__(self, crossings: Crossings, begin: int, end: int) -> None:
+        self.crossings, self.begin, self.end = crossings, begin, end
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self.end - self.begin
+
+    @overload
+    def __getitem__(self, index: int) -> Intersection: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Intersection, ...]: ...
+    def __getitem__(self, index: int | slice) -> Intersection | tuple[Intersection, ...]:
+        """Return an intersection, or some of them."""
+        numbers = range(self.begin, self.end)[index]
+        return self._one(numbers) if isinstance(numbers, int) else tuple(map(self._one, numbers))
+
+    def _one(self, number: int) -> Intersection:
+        all_of_them = self.crossings
+        low, high = all_of_them.first[number : number + 2].tolist()
+        lat, lon = all_of_them.points[number].tolist()
+        came, out = (None if way < 0 else way for way in all_of_them.ways[number].tolist())
+        return Intersection(
+            *(lat, lon, tuple(all_of_them.bearings[low:high].tolist()), tuple(all_of_them.entry[low:high].tolist())),
+            *(came, out, all_of_them.lanes.get(number, ()), all_of_them.names_of(int(all_of_them.classes[number]))),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other object is a sequence of equal intersections."""
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of the tuple of the intersections."""
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        """Return the number of intersections."""
+        return f"Intersections({len(self)})"
+
+
 @dataclass(frozen=True)
 class Step(_Deferred, Shaped):
     """Instruction at a place along a route, and the part of the route from there to the next step.
@@ -198,7 +290,7 @@ class Step(_Deferred, Shaped):
         Mode of travel from here on, such as "driving" or "ferry".
     driving_side : str
         Side of the street on which traffic keeps: "right" or "left".
-    intersections : tuple of Intersection
+    intersections : sequence of Intersection
         Intersections from here on, the place of the step first, without that of the next step.
     """
 
@@ -224,7 +316,7 @@ class Step(_Deferred, Shaped):
     rotary_name: str = field(default="", repr=False)
     mode: str = "driving"
     driving_side: str = "right"
-    intersections: tuple[Intersection, ...] = field(default_factory=tuple, repr=False)
+    intersections: Sequence[Intersection] = field(default_factory=tuple, repr=False)
 
     @property
     def geometry(self) -> Any:

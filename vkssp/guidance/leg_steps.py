@@ -73,6 +73,8 @@ _STAGGERED_M = 3.0
 _NAME_M = 105.0
 #: Metres of a street beyond which no two manoeuvres are joined, but for slip roads.
 _MOST_COLLAPSE_M = max(3 * _COLLAPSE_M, _NAME_M)
+#: Intersections before one that may be passed on the lanes that lead to it.
+_LANES_BEFORE = 2
 DEPART, ARRIVE = -1, -2
 #: Names of kinds, but for those of roundabouts, and of modifiers, as OSRM has them.
 KIND_NAMES = {
@@ -154,35 +156,34 @@ class Turn:
     fixed: bool = False
 
 
-class Crossing(NamedTuple):
-    """Streets at an intersection, in the order of their bearings from north.
+class LegCrossings(NamedTuple):
+    """Streets at the intersections along a leg, in the order of their bearings from north.
 
     Attributes
     ----------
-    lat, lon : float
-        The place, in degrees.
-    bearings : tuple of int
-        Directions in which they lead away, in degrees clockwise from north.
-    entry : tuple of bool
-        Whether they may be entered.
-    came, out : int or None
-        Numbers of the streets by which the leg arrives and leaves; None if it does not arrive by any.
+    points : numpy.ndarray
+        Latitude and longitude of each intersection in degrees, shape (k, 2).
+    first : numpy.ndarray
+        Offset of the streets of each intersection, shape (k + 1,).
+    bearings, entry : numpy.ndarray
+        Directions in which streets lead away, in degrees clockwise from north, and whether they may be entered.
+    ways : numpy.ndarray
+        Numbers of the streets by which the leg arrives and leaves, -1 if it does not arrive by any, shape (k, 2).
     """
 
-    lat: float
-    lon: float
-    bearings: tuple[int, ...]
-    entry: tuple[bool, ...]
-    came: int | None
-    out: int | None
+    points: Floats
+    first: Ints
+    bearings: Ints
+    entry: npt.NDArray[np.bool_]
+    ways: Ints
 
 
-def _first_where(found: npt.NDArray[np.bool_], row: Ints, own: Ints, count: int) -> list[int | None]:
-    """Return the first number within each row at which something is found, None if there is none."""
+def _first_where(found: npt.NDArray[np.bool_], row: Ints, own: Ints, count: int) -> Ints:
+    """Return the first number within each row at which something is found, -1 if there is none."""
     hits = np.flatnonzero(found)[::-1]
     numbers = np.full(count, -1, np.int64)
     numbers[row[hits]] = own[hits]
-    return [None if number < 0 else number for number in numbers.tolist()]
+    return numbers
 
 
 def find_path(network: GuidanceNetwork, arcs: Ints, metres: Floats) -> Path:
@@ -241,7 +242,7 @@ class LegTurns:
     ----------
     turns : list of Turn
         Departure, manoeuvres, arrival.
-    taken : list of int
+    taken : numpy.ndarray
         Side by which the leg leaves each intersection.
     """
 
@@ -262,7 +263,7 @@ class LegTurns:
         self._lanes_up_to: list[int] = np.maximum.accumulate(np.where(lanes > 0, np.arange(len(lanes)), -1)).tolist()
         self._has_lanes = bool(lanes.any())
         self._names: dict[int, tuple[int, int]] = {}
-        self.taken: list[int] = sides[rows[:, 0] + 1].tolist()
+        self.taken: Ints = sides[rows[:, 0] + 1]
         self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
         for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
             own = self._own_manoeuvre(i) if network.manoeuvres else None
@@ -613,7 +614,7 @@ class LegTurns:
                 at += 1
 
     @cached_property
-    def crossings(self) -> list[Crossing]:
+    def crossings(self) -> LegCrossings:
         """The streets at each intersection along the leg."""
         rows, sides, net = self.path.rows, self.path.sides, self.net
         begin, count = rows[:, 3], rows[:, 4]
@@ -623,9 +624,7 @@ class LegTurns:
         order = np.lexsort((at, bearing, row))
         at = at[order]
         side = self.path.roads[at, 0]
-        bearings: list[int] = (np.rint(bearing[order] / _BEARING_STEP).astype(np.int64) * _BEARING_STEP % 360).tolist()
-        entries: list[bool] = self.path.entries[at].tolist()
-        first = np.cumsum(count) - count
+        bearings = np.rint(bearing[order] / _BEARING_STEP).astype(np.int64) * _BEARING_STEP % 360
         own = within(count)
         wanted = sides[rows[:, 0]] ^ 1, sides[rows[:, 0] + 1]
         came, out, taken = (
@@ -633,15 +632,24 @@ class LegTurns:
             for found in (side == wanted[0][row], side == wanted[1][row], at == (begin + rows[:, 5])[row])
         )
         # At a place where carriageways are one street, the leg may leave by the side of another one.
-        out = [other if one is None else one for one, other in zip(out, taken, strict=True)]
+        out = np.where(out < 0, taken, out)
         road = self.path.roads[begin, 0]
         ends = np.where(road & 1, net.line_first[(road >> 1) + 1] - 1, net.line_first[road >> 1])
-        points = net.points[ends].tolist()
-        lasts = (first + count).tolist()
-        return [
-            Crossing(lat, lon, tuple(bearings[low:high]), tuple(entries[low:high]), in_, out_)
-            for (lat, lon), low, high, in_, out_ in zip(points, first.tolist(), lasts, came, out, strict=True)
-        ]
+        first = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(count, out=first[1:])
+        return LegCrossings(net.points[ends], first, bearings, self.path.entries[at], np.stack([came, out], axis=1))
+
+    @property
+    def rows_with_lanes(self) -> list[int]:
+        """Intersections at which there may be lanes; there are none at the others."""
+        if not self._has_lanes:
+            return []
+        rows, last = self.path.rows, np.array(self._lanes_up_to)
+        # The search for lanes ends some intersections before.
+        begin = np.zeros(len(rows), np.int64)
+        begin[_LANES_BEFORE + 1 :] = rows[: max(0, len(rows) - _LANES_BEFORE - 1), 0] + 1
+        found: list[int] = np.flatnonzero((rows[:, 4] > 2) & (last[rows[:, 0]] >= begin)).tolist()
+        return found
 
     def lanes_at(self, row: int) -> list[tuple[tuple[str, ...], bool]]:
         """Return the lanes before an intersection: their directions, and whether they lead on along the leg."""
@@ -672,7 +680,7 @@ class LegTurns:
         open_ones = [k for k in range(count) if self.path.entries[first + k]]
         return tuple(round(float(angles[k]), 2) for k in open_ones), open_ones.index(taken)
 
-    def _lanes_before(self, row: int, depth: int = 2) -> str:
+    def _lanes_before(self, row: int, depth: int = _LANES_BEFORE) -> str:
         """Return the tag of the lanes before an intersection, or of those before the one before it that go on."""
         first = self._rows[row - 1][0] + 1 if row else 0
         at = self._lanes_up_to[self._rows[row][0]]

@@ -73,6 +73,8 @@ class GuidanceNetwork:
         Texts of streets.
     way : numpy.ndarray or None
         OSM way of each side.
+    class_names : tuple of str
+        Names of the classes of streets.
     manoeuvres : dict of int to list of Manoeuvre
         Instructions that the map gives itself, by place.
     """
@@ -91,7 +93,7 @@ class GuidanceNetwork:
         self.side = 2 * polyline_of.astype(np.int64) + backward
         self.way = None if streets is None else _ways(streets.way, self.side, 2 * (len(first) - 1))
         sides = self.side, 2 * (len(first) - 1)
-        self._class_names = () if streets is None else streets.class_names
+        self.class_names = () if streets is None else streets.class_names
         self._classes = None if streets is None or streets.classes is None else _ways(streets.classes, *sides)
         self._left_hand = None if streets is None or streets.left_hand is None else _ways(streets.left_hand, *sides)
         self.texts, same = _listed(("",) if streets is None else streets.names)
@@ -164,12 +166,9 @@ class GuidanceNetwork:
         """Return the mode of travel on a side."""
         return MODES[int(self.net.side[side, MODE])]
 
-    def class_names_of(self, side: int) -> tuple[str, ...]:
-        """Return the names of the classes of a side."""
-        if self._classes is None:
-            return ()
-        bits = int(self._classes[side])
-        return tuple(name for bit, name in enumerate(self._class_names) if bits >> bit & 1)
+    def classes_of(self, sides: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the classes of some sides, bits by the position of their names in `class_names`."""
+        return np.zeros(len(sides), np.int64) if self._classes is None else self._classes[sides].astype(np.int64)
 
     def driving_side(self, side: int) -> str:
         """Return the side of the street on which traffic keeps."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from vkssp.guidance.kernels.net import DESTINATIONS, ENTER, EXIT, EXITS, NAME, REF, SIDE, SPOKEN
 from vkssp.guidance.leg_steps import ARRIVE, DEPART, KIND_NAMES, MODIFIERS, LegTurns, find_path
 from vkssp.jit import kernels
-from vkssp.route import Intersection, Lane, Place, Step, made
+from vkssp.route import Crossings, Intersections, Lane, Place, Step
 from vkssp.routing.formatting import CARRIERS, arrival, compass, instruction, street_label
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.step_tables import StepTables
@@ -63,6 +64,7 @@ def steps_of(
     arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
     places = first_points[arcs].tolist()
     turns_of = [_turns_into(of_turns, geometry.arcs, arcs) for of_turns in (geometry.turns_weighed, geometry.turns)]
+    crossings = cache(partial(_crossings, leg, points))
     steps = []
     for at, turn in enumerate(leg.turns):
         is_end = turn.kind == ARRIVE
@@ -99,7 +101,7 @@ def steps_of(
             text = instruction(said, toward, street_label(name, ref), turn.exit or None, destinations, mode)
         steps.append(
             Step.deferring(
-                {"intersections": partial(_intersections, leg, at, points, places[at])},
+                {"intersections": partial(_intersections, leg, at, crossings)},
                 type=kind,
                 modifier=modifier,
                 instruction=text,
@@ -163,6 +165,10 @@ def _without_streets(
     }
     (lat, lon), (to_lat, to_lon) = points[[0, -1]].tolist()
     last = len(points) - 1
+    crossings = Crossings(
+        *(points[[0, -1]], np.arange(3), np.array([bearings[0], (bearings[1] + 180) % 360]), np.ones(2, np.bool_)),
+        *(np.array([[-1, 0], [0, -1]]), {}, np.zeros(2, np.int64), network.class_names),
+    )
     depart = Step(
         type="depart",
         modifier="",
@@ -175,7 +181,7 @@ def _without_streets(
         last=last,
         weight=weight,
         bearing_after=bearings[0],
-        intersections=(Intersection(lat, lon, (bearings[0],), (True,), None, 0),),
+        intersections=Intersections(crossings, 0, 1),
         **known,
     )
     to = _side(points, destination)
@@ -190,7 +196,7 @@ def _without_streets(
         first=last,
         last=last,
         bearing_before=bearings[1],
-        intersections=(Intersection(to_lat, to_lon, ((bearings[1] + 180) % 360,), (True,), 0, None),),
+        intersections=Intersections(crossings, 1, 2),
         **known,
     )
     return depart, arrive
@@ -214,34 +220,30 @@ def _rounded(degrees: float) -> int:
     return round(degrees) % 360
 
 
-def _intersections(leg: LegTurns, at: int, points: npt.NDArray[np.float64], first: int) -> tuple[Intersection, ...]:
+def _crossings(leg: LegTurns, points: npt.NDArray[np.float64]) -> Crossings:
+    """Return the intersections along a leg, its departure and its arrival included."""
+    found, network, last = leg.crossings, leg.network, len(leg.turns) - 1
+    before, after = _bearings(leg, 0, points)[1], (_bearings(leg, last, points)[0] + 180) % 360
+    begins, ends = np.zeros((1, 2), np.int64), np.zeros((1, 2), np.int64)
+    begins[0, 0] = ends[0, 1] = -1
+    sides = np.concatenate([leg.path.sides[:1], leg.taken])
+    lanes = {row + 1: tuple(Lane(*one) for one in leg.lanes_at(row)) for row in leg.rows_with_lanes}
+    return Crossings(
+        np.concatenate([points[:1], found.points, points[-1:]]),
+        np.concatenate([[0], found.first + 1, found.first[-1:] + 2]),
+        np.concatenate([[before], found.bearings, [after]]),
+        np.concatenate([[True], found.entry, [True]]),
+        np.concatenate([begins, found.ways, ends]),
+        {row: some for row, some in lanes.items() if some},
+        np.append(network.classes_of(sides), 0),
+        network.class_names,
+    )
+
+
+def _intersections(leg: LegTurns, at: int, crossings: Callable[[], Crossings]) -> Intersections:
     """Return the intersections of a step."""
-    turn, path = leg.turns[at], leg.path
-    lat, lon = points[first].tolist()
-    found = []
-    if turn.kind == ARRIVE:
-        back = (_bearings(leg, at, points)[0] + 180) % 360
-        return (Intersection(lat, lon, (back,), (True,), 0, None),)
-    if turn.kind == DEPART:
-        classes = leg.network.class_names_of(int(path.sides[0]))
-        found = [Intersection(lat, lon, (_bearings(leg, at, points)[1],), (True,), None, 0, (), classes)]
-    crossings, class_names_of = leg.crossings, leg.network.class_names_of
-    for row in range(max(turn.row, 0), leg.turns[at + 1].row):
-        crossing, lanes = crossings[row], leg.lanes_at(row)
-        found.append(
-            made(
-                Intersection,
-                lat=crossing.lat,
-                lon=crossing.lon,
-                bearings=crossing.bearings,
-                entry=crossing.entry,
-                came=crossing.came,
-                out=crossing.out,
-                lanes=tuple(Lane(*one) for one in lanes) if lanes else (),
-                classes=class_names_of(leg.taken[row]),
-            )
-        )
-    return tuple(found)
+    number = 0 if at == 0 else leg.turns[at].row + 1
+    return Intersections(crossings(), number, leg.turns[at + 1].row + 1 if at + 1 < len(leg.turns) else number + 1)
 
 
 def _side(points: npt.NDArray[np.float64], place: Place) -> str:

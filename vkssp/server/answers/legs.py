@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
-from vkssp.route import Intersection, Leg, Route, Step
+from vkssp.route import Leg, Route, Step
 from vkssp.server.answers.annotations import annotation
+from vkssp.server.answers.intersections import IntersectionsJson
 from vkssp.server.answers.numbers import location, of_unit, tenth
 from vkssp.server.dataset import Dataset
 from vkssp.server.polyline import encoded
@@ -88,8 +89,9 @@ def _summary(graph: Graph, leg: Leg) -> str:
 def _leg_answer(graph: Graph, by_distance: bool, leg: Leg, request: Shown) -> dict[str, Any]:
     """Return a leg, whose weights are metres if it minimizes these."""
     weight = tenth(leg.distance_m) if by_distance else of_unit(_weight(graph, leg), graph.scale)
+    intersections = IntersectionsJson()
     made: dict[str, Any] = {
-        "steps": [_step_answer(graph, by_distance, step, leg, request) for step in leg.steps],
+        "steps": [_step_answer(graph, by_distance, step, leg, request, intersections) for step in leg.steps],
         "summary": _summary(graph, leg) if request.steps else "",
         "duration": tenth(0.0 if by_distance and leg.duration_s is None else _seconds(leg)),
         "weight": weight,
@@ -113,7 +115,9 @@ def _weight(graph: Graph, leg: Leg) -> float:
     return _seconds(leg) if graph.scale is None else float(leg.weight)
 
 
-def _step_answer(graph: Graph, by_distance: bool, step: Step, leg: Leg, request: Shown) -> dict[str, Any]:
+def _step_answer(
+    graph: Graph, by_distance: bool, step: Step, leg: Leg, request: Shown, intersections: IntersectionsJson
+) -> dict[str, Any]:
     """Return a step."""
     maneuver: dict[str, Any] = {
         "type": step.type,
@@ -137,19 +141,7 @@ def _step_answer(graph: Graph, by_distance: bool, step: Step, leg: Leg, request:
         "weight": metres if by_distance else weight,
         "distance": metres,
         "geometry": geometry(np.repeat(points, 2 if len(points) == 1 else 1, axis=0), request.geometries),
-        "intersections": [_intersection(one) for one in step.intersections],
+        "intersections": intersections.of(step.intersections),
     }
     known = {name: getattr(step, name) for name in ("ref", "pronunciation", "destinations", "exits", "rotary_name")}
     return made | {name: text for name, text in known.items() if text}
-
-
-def _intersection(one: Intersection) -> dict[str, Any]:
-    made: dict[str, Any] = {"location": location(one.lat, one.lon), "bearings": one.bearings, "entry": one.entry}
-    for name, index in (("in", one.came), ("out", one.out)):
-        if index is not None:
-            made[name] = index
-    if one.lanes:
-        made["lanes"] = [{"indications": lane.indications, "valid": lane.valid} for lane in one.lanes]
-    if one.classes:
-        made["classes"] = one.classes
-    return made
