@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.csr import ranges, within
 from vkssp.graph.manoeuvres import Manoeuvre
 from vkssp.guidance.kernels.net import (
     BEARING,
@@ -124,7 +123,7 @@ class Path(NamedTuple):
     entries: npt.NDArray[np.bool_]
 
 
-@dataclass
+@dataclass(slots=True)
 class Turn:
     """Manoeuvre of a leg, and the part of the leg up to the next one.
 
@@ -136,6 +135,8 @@ class Turn:
         The manoeuvre.
     label : int
         Side whose name and signs count from here on.
+    begin : int
+        Index of the side with which the part after the manoeuvre begins.
     exit : int
         Exit of a roundabout, counted from 1; 0 if there is none.
     ring : int
@@ -150,6 +151,7 @@ class Turn:
     kind: int
     modifier: int
     label: int
+    begin: int
     exit: int = 0
     ring: int = 0
     ring_side: int = -1
@@ -176,14 +178,6 @@ class LegCrossings(NamedTuple):
     bearings: Ints
     entry: npt.NDArray[np.bool_]
     ways: Ints
-
-
-def _first_where(found: npt.NDArray[np.bool_], row: Ints, own: Ints, count: int) -> Ints:
-    """Return the first number within each row at which something is found, -1 if there is none."""
-    hits = np.flatnonzero(found)[::-1]
-    numbers = np.full(count, -1, np.int64)
-    numbers[row[hits]] = own[hits]
-    return numbers
 
 
 def find_path(network: GuidanceNetwork, arcs: Ints, metres: Floats) -> Path:
@@ -264,14 +258,16 @@ class LegTurns:
         self._has_lanes = bool(lanes.any())
         self._names: dict[int, tuple[int, int]] = {}
         self.taken: Ints = sides[rows[:, 0] + 1]
-        self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]))]
-        for at, (i, kind, modifier, *_) in enumerate(rows.tolist()):
+        self.turns = [Turn(-1, DEPART, STRAIGHT, int(sides[0]), 0)]
+        labels: list[int] = self.taken.tolist()
+        for at in range(len(rows)) if network.manoeuvres else np.flatnonzero(rows[:, 1] != NO_TURN).tolist():
+            i, kind, modifier = self._rows[at][:3]
             own = self._own_manoeuvre(i) if network.manoeuvres else None
             if own is not None:
                 kind, modifier = _OWN_KINDS[own.kind], own.modifier if own.modifier >= 0 else modifier
             if kind != NO_TURN:
-                self.turns.append(Turn(at, kind, modifier, int(sides[i + 1]), fixed=own is not None))
-        self.turns.append(Turn(len(rows), ARRIVE, STRAIGHT, int(sides[-1])))
+                self.turns.append(Turn(at, kind, modifier, labels[at], i + 1, fixed=own is not None))
+        self.turns.append(Turn(len(rows), ARRIVE, STRAIGHT, int(sides[-1]), len(sides)))
         self._join_carriageways()
         self._handle_rings()
         self._collapse()
@@ -279,18 +275,9 @@ class LegTurns:
         self._leave_out()
         self._suppress_names()
 
-    def begin(self, turn: Turn) -> int:
-        """Return the index of the side with which the part after a manoeuvre begins."""
-        if turn.row < 0:
-            return 0
-        if turn.row == len(self._rows):
-            return len(self._modes)
-        return self._rows[turn.row][0] + 1
-
     def length(self, at: int) -> float:
         """Return the metres from a manoeuvre to the next one."""
-        first, last = self.begin(self.turns[at]), self.begin(self.turns[at + 1])
-        return self._metres[last] - self._metres[first]
+        return self._metres[self.turns[at + 1].begin] - self._metres[self.turns[at].begin]
 
     def _num_open(self, turn: Turn) -> int:
         return self._open[turn.row]
@@ -305,10 +292,10 @@ class LegTurns:
 
     def leaves(self, turn: Turn) -> float:
         """Return the bearing at which the leg leaves a manoeuvre."""
-        return self._bearing[self.begin(turn)]
+        return self._bearing[turn.begin]
 
     def _mode(self, turn: Turn) -> int:
-        return self._modes[min(self.begin(turn), len(self._modes) - 1)]
+        return self._modes[min(turn.begin, len(self._modes) - 1)]
 
     def _same_name(self, one: Turn, two: Turn) -> bool:
         own = self._name(one.label)
@@ -384,7 +371,7 @@ class LegTurns:
         self.turns = kept
 
     def _mode_at(self, turn: Turn) -> int:
-        return int(self.net.side[self.path.sides[self.begin(turn)], MODE])
+        return int(self.net.side[self.path.sides[turn.begin], MODE])
 
     def _exits_at(self, turn: Turn, kind: int) -> int:
         """Return how many exits of a roundabout are passed at one of its places, by which mode of travel counts."""
@@ -419,11 +406,11 @@ class LegTurns:
         at = 1
         while at < len(self.turns) - 2:
             first = self.turns[at]
-            if not self.path.rows[first.row, 6] or first.kind in _RING_KINDS:
+            if not self._rows[first.row][6] or first.kind in _RING_KINDS:
                 at += 1
                 continue
             last = at + 1
-            while last < len(self.turns) - 1 and self.path.rows[self.turns[last].row, 6]:
+            while last < len(self.turns) - 1 and self._rows[self.turns[last].row][6]:
                 last += 1
             leaving = self.turns[last]
             kept = any(turn.kind in _RING_KINDS or turn.fixed for turn in self.turns[at : last + 1])
@@ -450,10 +437,10 @@ class LegTurns:
             at += 1
 
     def _collapse(self) -> None:
-        at = 1
-        while at + 1 < len(self.turns) - 1:
-            current, following = self.turns[at], self.turns[at + 1]
-            if current.kind != SLIPROAD and self.length(at) > _MOST_COLLAPSE_M:
+        at, turns, metres = 1, self.turns, self._metres
+        while at + 1 < len(turns) - 1:
+            current, following = turns[at], turns[at + 1]
+            if current.kind != SLIPROAD and metres[following.begin] - metres[current.begin] > _MOST_COLLAPSE_M:
                 at += 1
                 continue
             rings = (ENTER, EXIT, PASS)
@@ -616,28 +603,16 @@ class LegTurns:
     @cached_property
     def crossings(self) -> LegCrossings:
         """The streets at each intersection along the leg."""
-        rows, sides, net = self.path.rows, self.path.sides, self.net
-        begin, count = rows[:, 3], rows[:, 4]
-        at = ranges(begin, count)
-        row = np.repeat(np.arange(len(rows)), count)
-        bearing = net.metric[self.path.roads[at, 0], BEARING]
-        order = np.lexsort((at, bearing, row))
-        at = at[order]
-        side = self.path.roads[at, 0]
-        bearings = np.rint(bearing[order] / _BEARING_STEP).astype(np.int64) * _BEARING_STEP % 360
-        own = within(count)
-        wanted = sides[rows[:, 0]] ^ 1, sides[rows[:, 0] + 1]
-        came, out, taken = (
-            _first_where(found, row, own, len(rows))
-            for found in (side == wanted[0][row], side == wanted[1][row], at == (begin + rows[:, 5])[row])
+        path, rows, net = self.path, self.path.rows, self.net
+        count = len(rows)
+        first, size = np.zeros(count + 1, np.int64), int(rows[:, 4].sum())
+        points, ways = np.empty((count, 2)), np.empty((count, 2), np.int64)
+        bearings, entry = np.empty(size, np.int64), np.empty(size, np.bool_)
+        kernels("vkssp.guidance.kernels.crossings").find_crossings(
+            *(net, path.sides, rows, path.roads, path.entries, _BEARING_STEP, np.empty(MOST_ROADS, np.int64)),
+            *(points, first, bearings, entry, ways),
         )
-        # At a place where carriageways are one street, the leg may leave by the side of another one.
-        out = np.where(out < 0, taken, out)
-        road = self.path.roads[begin, 0]
-        ends = np.where(road & 1, net.line_first[(road >> 1) + 1] - 1, net.line_first[road >> 1])
-        first = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(count, out=first[1:])
-        return LegCrossings(net.points[ends], first, bearings, self.path.entries[at], np.stack([came, out], axis=1))
+        return LegCrossings(points, first, bearings, entry, ways)
 
     @property
     def rows_with_lanes(self) -> list[int]:
@@ -672,13 +647,14 @@ class LegTurns:
 
     def _open_turns(self, row: int) -> tuple[tuple[float, ...], int]:
         """Return the angles of the streets that may be entered at an intersection, and which of them is taken."""
-        i, _, _, first, count, taken, _ = self.path.rows[row].tolist()
-        sides = self.path.roads[first : first + count, 0]
-        back = self.path.sides[i] ^ 1
-        angles = (self.net.metric[back, BEARING] - self.net.metric[sides, BEARING]) % 360.0
-        angles[sides == back] = 0.0
-        open_ones = [k for k in range(count) if self.path.entries[first + k]]
-        return tuple(round(float(angles[k]), 2) for k in open_ones), open_ones.index(taken)
+        i, _, _, first, count, taken, _ = self._rows[row]
+        sides: list[int] = self.path.roads[first : first + count, 0].tolist()
+        bearing = self.net.metric.item
+        back = self.path.sides.item(i) ^ 1
+        base = bearing(back, BEARING)
+        angles = [0.0 if side == back else (base - bearing(side, BEARING)) % 360.0 for side in sides]
+        open_ones = [k for k, is_open in enumerate(self.path.entries[first : first + count].tolist()) if is_open]
+        return tuple(round(angles[k], 2) for k in open_ones), open_ones.index(taken)
 
     def _lanes_before(self, row: int, depth: int = _LANES_BEFORE) -> str:
         """Return the tag of the lanes before an intersection, or of those before the one before it that go on."""

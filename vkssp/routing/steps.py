@@ -60,7 +60,7 @@ def steps_of(
     texts, net = network.texts, network.net
     weights, times = (np.concatenate([[0], np.cumsum(amounts)]) for amounts in (geometry.weighed, geometry.weights))
     outside = _outside(geometry, seconds_per_weight)
-    begins = [leg.begin(turn) for turn in leg.turns]
+    begins = [turn.begin for turn in leg.turns]
     arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
     places = first_points[arcs].tolist()
     turns_of = [_turns_into(of_turns, geometry.arcs, arcs) for of_turns in (geometry.turns_weighed, geometry.turns)]
