@@ -127,7 +127,7 @@ class GuidanceNetwork:
             table[:count, at] = columns[name]
         table[:count, [FOLLOW, PARTNER]] = -1
         table[:, HEADS_FIRST] = heads_first
-        metric = np.zeros((count, 2))
+        metric = np.zeros((count, 3))
         metric[:, LENGTH] = np.where(known >= 0, metres[known], 0.0)
         net = Net(
             side=table,
@@ -145,7 +145,8 @@ class GuidanceNetwork:
         )
         module = kernels("vkssp.guidance.kernels.shape")
         module.join_sides(net)
-        module.find_bearings(net)
+        directions = kernels("vkssp.guidance.kernels.direction")
+        directions.find_bearings(net, np.zeros((directions.MOST_POINTS, 3)))
         module.join_carriageways(net)
         self.net = net
         self._ring_kinds: dict[int, int] = {}

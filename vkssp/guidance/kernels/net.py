@@ -34,8 +34,9 @@ MOST_ROADS = 64
     TAIL, HEAD, FOLLOW, NAME, REF, SPOKEN, EXITS, LANES, DESTINATIONS, RANK, FLAGS, MODE, NUM_LANES, HEADS_FIRST,
     PARTNER,
 ) = range(15)  # fmt: skip
-#: Columns of `Net.metric`: bearing in degrees at which a side leaves its tail, and its metres.
-BEARING, LENGTH = 0, 1
+#: Columns of `Net.metric`: bearing in degrees at which a side leaves its tail, its metres, and the bearing of its first
+#: piece.
+BEARING, LENGTH, START = range(3)
 #: Columns of `Net.arcs`: head of an arc, and its side, -1 for the links of gates.
 HEAD_NODE, SIDE = 0, 1
 
@@ -178,6 +179,8 @@ def look(net: Any, view: Any, came: Any) -> Any:
             view.entry[k] = view.entry[k - 1]
             k -= 1
         entry = (net.side[side, FLAGS] & OPEN) != 0 and allowed(net, came, side)
+        if side == back and partner >= 0 and (net.side[partner, FLAGS] & OPEN) != 0:
+            entry |= allowed(net, came, partner)
         if side != back:
             some_open |= entry
         view.side[k] = side

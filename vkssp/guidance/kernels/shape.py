@@ -15,7 +15,6 @@ from vkssp.guidance.kernels.net import (
     LINK,
     MODE,
     MOST_ROADS,
-    MOTORWAY,
     NAME,
     NUM_LANES,
     OPEN,
@@ -24,7 +23,6 @@ from vkssp.guidance.kernels.net import (
     REF,
     ROUND,
     SPOKEN,
-    TAIL,
     allowed,
     chain_length,
     deviation,
@@ -127,76 +125,6 @@ def bearing_between(lat: Any, lon: Any, to_lat: Any, to_lon: Any) -> Any:
         east += 360.0
     found = math.degrees(math.atan2(east * math.cos(math.radians(lat)), to_lat - lat))
     return found + 360.0 if found < 0.0 else found
-
-
-@jit_part
-def usual_lanes(net: Any, side: Any) -> Any:
-    """Return the number of lanes that decide how far a street is from the middle of the street that it leaves."""
-    place = net.side[side, TAIL]
-    most = 0
-    if place >= 0:
-        for at in range(net.place_first[place], net.place_first[place + 1]):
-            most = max(most, net.side[net.place_sides[at], NUM_LANES])
-    if most > 0:
-        return most
-    flags = net.side[side, FLAGS]
-    return 3 if flags & MOTORWAY else 0 if flags & LINK else 1
-
-
-@jit_part
-def next_vertex(net: Any, side: Any, passed: Any) -> Any:
-    """Return the metres along a street to its first vertex more than some metres away, -1 if there is none."""
-    total = 0.0
-    first = True
-    lat = lon = 0.0
-    for _ in range(MOST_ROADS):
-        line = side >> 1
-        begin, end = net.line_first[line], net.line_first[line + 1]
-        for k in range(end - begin):
-            at = end - 1 - k if side & 1 else begin + k
-            if not first:
-                total += metres_between(lat, lon, net.points[at, 0], net.points[at, 1])
-                if total > passed:
-                    return total
-            lat, lon = net.points[at, 0], net.points[at, 1]
-            first = False
-        if net.side[side, FOLLOW] < 0:
-            break
-        side = net.side[side, FOLLOW]
-    return -1.0
-
-
-@jit
-def find_bearings(net: Any) -> None:
-    """Find the bearing at which each side leaves its tail.
-
-    It is that of the point some metres along it, on a roundabout of the next point. But the first piece may only lead
-    from the middle of a wide street to its edge; then it is that of what follows, if that is straight.
-    """
-    for side in range(len(net.metric)):
-        line = side >> 1
-        begin, end = net.line_first[line], net.line_first[line + 1]
-        at = end - 1 if side & 1 else begin
-        lat, lon = net.points[at, 0], net.points[at, 1]
-        ring = (net.side[side, FLAGS] & (ROUND | CIRCULAR)) != 0
-        far = next_vertex(net, side, 0.0) if ring else LOOK_M
-        far_lat, far_lon, _ = point_at(net, side, far)
-        found = bearing_between(lat, lon, far_lat, far_lon)
-        offset = OFFSET_M + HALF_LANE_M * usual_lanes(net, side)
-        near = next_vertex(net, side, 0.0)
-        while not ring and 0.0 < near <= offset:
-            from_lat, from_lon, _ = point_at(net, side, near)
-            one_lat, one_lon, reached = point_at(net, side, near + REST_M / 2)
-            two_lat, two_lon, passed = point_at(net, side, near + REST_M)
-            straight = bearing_between(from_lat, from_lon, one_lat, one_lon)
-            beyond = bearing_between(from_lat, from_lon, two_lat, two_lon)
-            if passed - near < LEAST_REST_M:
-                break
-            if deviation(straight, beyond) < BENT and reached > near:
-                found = beyond
-                break
-            near = next_vertex(net, side, near)
-        net.metric[side, BEARING] = found
 
 
 @jit_part

@@ -36,7 +36,6 @@ from vkssp.guidance.kernels.net import (
     NO_DEVIATION,
     NO_TURN,
     NOTIFICATION,
-    NUM_LANES,
     OFF_RAMP,
     ON_RAMP,
     OPEN,
@@ -106,11 +105,7 @@ def is_ring(net: Any, side: Any) -> Any:
 def same_class(net: Any, one: Any, two: Any) -> Any:
     """Return whether two sides are equally important."""
     bits = MOTORWAY | LINK | MINOR
-    return (
-        net.side[one, RANK] == net.side[two, RANK]
-        and (net.side[one, FLAGS] & bits) == (net.side[two, FLAGS] & bits)
-        and net.side[one, NUM_LANES] == net.side[two, NUM_LANES]
-    )
+    return net.side[one, RANK] == net.side[two, RANK] and (net.side[one, FLAGS] & bits) == (net.side[two, FLAGS] & bits)
 
 
 @jit_part
