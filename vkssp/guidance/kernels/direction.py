@@ -17,18 +17,20 @@ from vkssp.guidance.kernels.net import (
     FUZZY,
     HEAD,
     MINOR,
+    MOTORWAY,
     NARROW,
     NUM_LANES,
     ROUND,
     START,
     TAIL,
     chain_end,
+    chain_length,
     deviation,
 )
 from vkssp.jit import jit, jit_part
 
 METRES_PER_DEGREE = 111_195.08
-#: Metres of the width of a lane, and number of lanes where it is not known.
+#: Metres of the width of a lane, and number of lanes where it is not known, on motorways twice as many.
 LANE_M, USUAL_LANES = 3.25, 2
 #: Metres along a street that are looked at: beyond the lanes that are crossed, at most, and to skip inaccuracies.
 LOOK_M, FAR_M, SKIPPED_M = 10.0, 40.0, 2.0
@@ -154,10 +156,9 @@ def bearing_along(x: Any, y: Any, to_x: Any, to_y: Any) -> Any:
 
 
 @jit_part
-def is_curve(room: Any, count: Any, width: Any) -> Any:
-    """Return whether gathered points are a curve to one side."""
+def is_curve(room: Any, count: Any, width: Any, total: Any) -> Any:
+    """Return whether gathered points are a curve to one side, given half the width of the street and its metres."""
     last = count - 1
-    total = room[last, _ALONG]
     if count < 3 or total <= 2.0 * width:
         return False
     end_x, end_y = room[last, _EAST], room[last, _NORTH]
@@ -220,7 +221,9 @@ def perceived_bearing(net: Any, side: Any, room: Any) -> Any:
     if place >= 0:
         for at in range(net.place_first[place], net.place_first[place + 1]):
             lanes = max(lanes, net.side[net.place_sides[at], NUM_LANES])
-    width = 0.5 * LANE_M * (lanes if lanes > 0 else USUAL_LANES)
+    if lanes == 0:
+        lanes = USUAL_LANES * (1 + ((flags & MOTORWAY) != 0))
+    width = 0.5 * LANE_M * lanes
     if room[1, _ALONG] > width + LOOK_M:
         return bearing_to(room[1, _EAST], room[1, _NORTH])
     total = room[last, _ALONG]
@@ -244,7 +247,7 @@ def perceived_bearing(net: Any, side: Any, room: Any) -> Any:
         and most_off(room, straight, count, beyond_x, beyond_y, end_x, end_y) < 0.5 * LANE_M
     ):
         return bearing_along(beyond_x, beyond_y, end_x, end_y)
-    if is_curve(room, count, width):
+    if is_curve(room, count, width, max(total, chain_length(net, side))):
         return bearing_to(end_x, end_y)
     skipped = 0.8 * 2.0 * width
     if total >= skipped + LEAST_M:
