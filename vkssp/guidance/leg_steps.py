@@ -96,6 +96,8 @@ _OWN_KINDS = (
 )  # fmt: skip
 _KEPT = (FORK, MERGE, ON_RAMP, OFF_RAMP)
 _RING_KINDS = (ENTER, EXIT, STAY, PASS)
+#: Degrees by which two turns may differ from straight on, if there is nothing straighter.
+_WIDE_DEGREES = 55.0
 #: Degrees by which a U-turn may differ from one.
 _BACK_DEGREES = 35.0
 
@@ -381,7 +383,11 @@ class LegTurns:
         number = 0
         for k in range(first, first + count):
             side = path.roads[k, 0]
-            if not path.entries[k] or path.roads[k, 1] != kind or side == path.sides[i] ^ 1:
+            if not path.entries[k] or side == path.sides[i] ^ 1:
+                continue
+            # A street that leads through a roundabout leaves it, too.
+            passes = kind == PASS and path.roads[k, 1] in (SUPPRESSED, NEW_NAME)
+            if path.roads[k, 1] != kind and not passes:
                 continue
             # At the entrance, an exit is passed if one has to go around it.
             if kind == PASS and k > first + taken:
@@ -429,12 +435,22 @@ class LegTurns:
                 first.kind, first.modifier = SUPPRESSED, STRAIGHT
             elif END_OF_ROAD in (first.kind, leaving.kind):
                 first.kind, first.modifier = END_OF_ROAD, modifier
-            elif modifier == STRAIGHT:
-                first.kind, first.modifier = SUPPRESSED if same else NEW_NAME, modifier
+            elif modifier == STRAIGHT or (_apart(angle, 180.0) < _WIDE_DEGREES and self._straightest(first, leaving)):
+                first.kind, first.modifier = SUPPRESSED if same else NEW_NAME, STRAIGHT
             else:
                 first.kind, first.modifier = CONTINUE if same else TURN, modifier
             del self.turns[at + 1 : last + 1]
             at += 1
+
+    def _straightest(self, first: Turn, leaving: Turn) -> bool:
+        """Return whether two turns, the second right after the first, are the straightest at their intersections."""
+        if leaving.row - first.row != 1:
+            return False
+        for turn in (first, leaving):
+            angles, taken = self._open_turns(turn.row)
+            if any(abs(angle - 180.0) < abs(angles[taken] - 180.0) for angle in angles):
+                return False
+        return True
 
     def _collapse(self) -> None:
         at, turns, metres = 1, self.turns, self._metres

@@ -79,6 +79,8 @@ _EQUAL = 1e-3
 _INTERNAL_M, _INTERNAL_TURN = 32.0, 50.0
 #: Metres of a street that is short.
 _SHORT_M = 30.0
+#: Metres of a street onto which a turn is straight on, if it is obvious and does not differ much from that.
+_LONG_M = 60.0
 #: Degrees between a street and a slip road beside it.
 _SLIP_ANGLE = 95.0
 
@@ -179,10 +181,12 @@ def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any
     if kind == TURN:
         if renamed(net, came, side):
             if through:
-                if (net.side[side, FLAGS] & MOTORWAY) != 0:
+                if is_motorway(net, side):
                     kind = MERGE
                     modifier = SLIGHT_RIGHT if angle > 180.0 else SLIGHT_LEFT
-                elif deviation(angle, 180.0) < NARROW:
+                elif is_ramp(net, came) and is_ramp(net, side):
+                    kind = NOTIFICATION if other_mode else SUPPRESSED
+                elif deviation(angle, 180.0) < (NARROW if net.metric[side, LENGTH] > _LONG_M else FUZZY):
                     modifier = STRAIGHT
             elif other_mode:
                 kind = NOTIFICATION
@@ -207,7 +211,8 @@ def gives_way(net: Any, view: Any, came: Any, best: Any, rival: Any) -> Any:
     off = from_straight(view, best)
     if (net.side[two, FLAGS] & MINOR) != 0 and ((net.side[one, FLAGS] | net.side[came, FLAGS]) & MINOR) == 0:
         return True
-    if off < GROUP - 0.5 and outranks(net, came, one, two):
+    named = net.side[came, NAME] != 0 and net.side[came, NAME] == net.side[one, NAME]
+    if (off < GROUP - 0.5 or (named and net.side[two, NAME] != net.side[one, NAME])) and outranks(net, came, one, two):
         return True
     links = (net.side[one, FLAGS] | net.side[came, FLAGS]) & LINK
     if links == 0 and (net.side[two, FLAGS] & LINK) != 0:
@@ -418,6 +423,8 @@ def spread(view: Any, begin: Any, end: Any, is_left: Any, beside_straight: Any) 
     if number == 3:
         if view.modifier[first] == sharp and view.modifier[second] == plain and view.modifier[third] == plain:
             view.modifier[third] = slight
+        elif view.modifier[first] == sharp and view.modifier[second] == sharp and view.modifier[third] == slight:
+            view.modifier[second] = plain
         return
     # `first` is the sharper one.
     if view.modifier[first] != view.modifier[second]:
@@ -526,6 +533,8 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
         obvious = onward
         if motorways > 1:
             obvious = find_obvious(net, view, other, count, came) if ramps > 0 else 0
+            if ramps > 0 and off < NO_DEVIATION:
+                obvious = onward
         if obvious != 0:
             onward = obvious
             for k in range(1, count):
@@ -649,8 +658,16 @@ def leads_around(net: Any, other: Any, came: Any, main: Any, slip: Any) -> Any:
     last, end = chain_end(net, main), chain_end(net, slip)
     if net.side[last, HEAD] == net.side[end, HEAD]:
         return False
-    # What the slip road leads to.
+    # What the slip road leads to, by the same mode of travel.
     target = net.side[end, HEAD]
+    leads_on = False
+    for at in range(net.place_first[target], net.place_first[target + 1]):
+        side = net.place_sides[at]
+        if is_ring(net, side):
+            return False
+        leads_on |= (net.side[side, FLAGS] & OPEN) != 0 and net.side[side, MODE] == net.side[came, MODE]
+    if not leads_on:
+        return False
     for at in range(net.place_first[target], net.place_first[target + 1]):
         side = net.place_sides[at]
         named = net.side[slip, NAME] != 0 and net.side[slip, NAME] != net.side[came, NAME]
