@@ -23,7 +23,7 @@ _NONE = "none"
 #: Order of directions on one lane.
 _ORDER = ("straight", "sharp right", "right", "slight right", "slight left", "left", "sharp left", "uturn")
 #: Degrees of the cost of a direction that leads onto no street.
-_UNMATCHED = 100.0
+_UNMATCHED = 80.0
 
 
 class Lanes(NamedTuple):

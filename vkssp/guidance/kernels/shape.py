@@ -12,6 +12,8 @@ from vkssp.guidance.kernels.net import (
     EXITS,
     FLAGS,
     FOLLOW,
+    HEAD,
+    LENGTH,
     LINK,
     MODE,
     MOST_ROADS,
@@ -23,20 +25,23 @@ from vkssp.guidance.kernels.net import (
     REF,
     ROUND,
     SPOKEN,
+    TAIL,
     allowed,
     chain_length,
     deviation,
 )
 from vkssp.jit import jit, jit_part
 
-#: Metres along a street at which its bearing is taken.
-LOOK_M = 10.0
-#: Metres of a first piece that may only lead to the edge of a street without lanes, and for each of its lanes.
-OFFSET_M, HALF_LANE_M = 6.9, 1.625
-#: Metres after such a piece that are looked at, and that there have to be; degrees by which they may bend.
-REST_M, LEAST_REST_M, BENT = 20.0, 7.0, 8.0
 #: Degrees between carriageways of a street where they begin, metres along them, and between them there, without lanes.
 CARRIAGEWAYS, PARALLEL_M, APART_M = 60.0, 50.0, 14.0
+#: Metres along them that there have to be, and half the metres of the width of a lane.
+LEAST_M, HALF_LANE_M = 3.5, 1.625
+#: Degrees and metres up to which streets pass an island on both sides.
+ISLAND, ISLAND_M = 95.0, 60.0
+#: Degrees between the ends of a street that passes a place.
+THROUGH = 160.0
+#: Metres of a piece that has the direction of the street that it becomes.
+PIECE_M = 30.0
 _METRES_PER_DEGREE = 111_195.08
 
 
@@ -128,8 +133,63 @@ def bearing_between(lat: Any, lon: Any, to_lat: Any, to_lon: Any) -> Any:
 
 
 @jit_part
-def are_carriageways(net: Any, one: Any, two: Any) -> Any:
-    """Return whether two one-way streets that leave a place are carriageways of one street, the first open."""
+def only_end(net: Any, side: Any) -> Any:
+    """Return the last side of a street up to a place with a choice, and the metres to it."""
+    total = 0.0
+    for _ in range(MOST_ROADS):
+        total += net.metric[side, LENGTH]
+        place = net.side[side, HEAD]
+        begin = net.place_first[place]
+        if net.place_first[place + 1] - begin != 2:
+            break
+        one, two = net.place_sides[begin], net.place_sides[begin + 1]
+        if one == side ^ 1:
+            side = two
+        else:
+            side = one
+    return side, total
+
+
+@jit_part
+def is_island(net: Any, place: Any, one: Any, two: Any) -> Any:
+    """Return whether two streets that leave a place meet again soon, and go on together with the same name."""
+    first, metres = only_end(net, one)
+    second, others = only_end(net, two)
+    meet = net.side[first, HEAD]
+    if meet != net.side[second, HEAD] or meet == place or max(metres, others) > ISLAND_M:
+        return False
+    for at in range(net.place_first[meet], net.place_first[meet + 1]):
+        side = net.place_sides[at]
+        if side != first ^ 1 and side != second ^ 1 and net.side[side, NAME] == net.side[one, NAME]:
+            return True
+    return False
+
+
+@jit_part
+def is_branch(net: Any, side: Any) -> Any:
+    """Return whether a street ends at a one-way street of its own name that passes there."""
+    last = side
+    for _ in range(MOST_ROADS):
+        if net.side[last, FOLLOW] < 0:
+            break
+        last = net.side[last, FOLLOW]
+    place = net.side[last, HEAD]
+    for first in range(net.place_first[place], net.place_first[place + 1]):
+        into = net.place_sides[first]
+        if into == last ^ 1 or (net.side[into, FLAGS] & OPEN) != 0 or net.side[into, NAME] != net.side[side, NAME]:
+            continue
+        for second in range(net.place_first[place], net.place_first[place + 1]):
+            out = net.place_sides[second]
+            if out == last ^ 1 or (net.side[out ^ 1, FLAGS] & OPEN) != 0 or net.side[out, NAME] != net.side[side, NAME]:
+                continue
+            if deviation(net.metric[into, BEARING], net.metric[out, BEARING]) >= THROUGH:
+                return True
+    return False
+
+
+@jit_part
+def same_road(net: Any, one: Any, two: Any) -> Any:
+    """Return whether a one-way street that leaves a place and one that arrives there are alike."""
     there, back = net.side[one, FLAGS], net.side[two, FLAGS]
     if (there & OPEN) == 0 or (back & OPEN) != 0 or (net.side[one ^ 1, FLAGS] & OPEN) != 0:
         return False
@@ -137,15 +197,24 @@ def are_carriageways(net: Any, one: Any, two: Any) -> Any:
         return False
     if net.side[one, NAME] == 0 or net.side[one, NAME] != net.side[two, NAME] or one >> 1 == two >> 1:
         return False
-    if net.side[one, MODE] != net.side[two, MODE]:
+    return net.side[one, MODE] == net.side[two, MODE]
+
+
+@jit_part
+def are_carriageways(net: Any, one: Any, two: Any) -> Any:
+    """Return whether two one-way streets that leave a place are carriageways of one street, the first open."""
+    apart = deviation(net.metric[one, BEARING], net.metric[two, BEARING])
+    if apart > ISLAND or not same_road(net, one, two):
         return False
-    if deviation(net.metric[one, BEARING], net.metric[two, BEARING]) > CARRIAGEWAYS:
+    if is_island(net, net.side[one, TAIL], one, two):
+        return True
+    if apart > CARRIAGEWAYS or is_branch(net, one) or is_branch(net, two):
         return False
     far = min(PARALLEL_M, min(chain_length(net, one), chain_length(net, two)))
     lat, lon, _ = point_at(net, one, far)
     other_lat, other_lon, _ = point_at(net, two, far)
     lanes = net.side[one, NUM_LANES] + net.side[two, NUM_LANES]
-    return far > LEAST_REST_M / 2 and metres_between(lat, lon, other_lat, other_lon) <= APART_M + HALF_LANE_M * lanes
+    return far > LEAST_M and metres_between(lat, lon, other_lat, other_lon) <= APART_M + HALF_LANE_M * lanes
 
 
 @jit
@@ -168,12 +237,21 @@ def join_carriageways(net: Any) -> None:
             if best >= 0:
                 for third in range(begin, end):
                     rival = net.place_sides[third]
-                    if rival != one and are_carriageways(net, rival, best):
+                    alike = (
+                        rival != one and rival != best and (same_road(net, rival, best) or same_road(net, one, rival))
+                    )
+                    if alike and deviation(net.metric[rival, BEARING], net.metric[one, BEARING]) < CARRIAGEWAYS:
                         best = -2
                         break
             if best >= 0:
                 a, b = net.metric[one, BEARING], net.metric[best, BEARING]
                 middle = (a + b) / 2.0 + (180.0 if abs(a - b) > 180.0 else 0.0)
-                net.metric[one, BEARING] = net.metric[best, BEARING] = middle % 360.0
+                for side in (one, best):
+                    # Where a short piece of it begins, it has this direction, too.
+                    last, metres = only_end(net, side)
+                    if metres <= PIECE_M and net.side[last ^ 1, PARTNER] < 0:
+                        turned = net.metric[last ^ 1, BEARING] + middle - net.metric[side, BEARING]
+                        net.metric[last ^ 1, BEARING] = turned % 360.0
+                    net.metric[side, BEARING] = middle % 360.0
                 net.side[one, PARTNER] = best
                 net.side[best, PARTNER] = one

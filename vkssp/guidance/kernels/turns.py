@@ -839,6 +839,9 @@ def find_turns(net: Any, view: Any, other: Any, sides: Any, found: Any, roads: A
             continue
         if size == len(found) or filled + count > len(roads):
             return -1
+        place = net.side[came, HEAD]
+        if count == 2 and net.place_first[place + 1] - net.place_first[place] > 2 and view.kind[taken] == NO_TURN:
+            continue  # a street that only begins to have two carriageways
         if not view.entry[taken]:
             view.entry[taken] = True
             set_turn(net, view, came, taken)
