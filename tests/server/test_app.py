@@ -84,7 +84,6 @@ def test_table(client: TestClient) -> None:
         ("/route/v1/car/0,0;0.001,0.009", 400, "NoRoute"),
         ("/route/v1/car/0,0", 400, "InvalidOptions"),
         ("/nonsense/v1/car/0,0", 400, "InvalidService"),
-        ("/route/v1/car/0,0;0,0.001.flatbuffers", 400, "NotImplemented"),
     ],
 )
 def test_errors(client: TestClient, url: str, status: int, code: str) -> None:

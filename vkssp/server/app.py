@@ -23,6 +23,7 @@ from vkssp.log import logger
 from vkssp.server.answers import answer
 from vkssp.server.dataset import Dataset, Datasets
 from vkssp.server.errors import RequestError
+from vkssp.server.fbresult import CONTENT_TYPE, encoded, encoded_error, is_installed
 from vkssp.server.limits import Limits
 from vkssp.server.live_map import LiveMap
 from vkssp.server.metrics import Metrics
@@ -88,8 +89,12 @@ class _Server:
         # What follows the length in heads of answers.
         self._rest_of_head = b"".join(b"\r\n%b: %b" % header for header in self._headers) + b"\r\n"
         of_json = (b"content-type", b"content-disposition")
-        self._of_tiles = [header for header in self._headers if header[0] not in of_json]
-        self._of_tiles.append((b"content-type", b"application/x-protobuf"))
+        others = [header for header in self._headers if header[0] not in of_json]
+        #: Headers of answers of other formats.
+        self._of_format = {
+            name: [*others, (b"content-type", kind.encode())]
+            for name, kind in (("mvt", "application/x-protobuf"), ("flatbuffers", CONTENT_TYPE))
+        }
 
     def answering(self, body_of: Callable[[HttpRequest], Awaitable[bytes]]) -> Callable[[HttpRequest], Any]:
         """Return an endpoint that answers with a body, or with the error that is raised instead."""
@@ -111,7 +116,7 @@ class _Server:
             target = parsed_target(url)
             service = target.service
             request = parsed_query(target)
-            if not request.is_short():
+            if not request.is_short() or getattr(request, "format", "json") != "json":
                 return None
             request.check(self._limits)
             dataset = self.datasets.find(target.profile)
@@ -140,7 +145,11 @@ class _Server:
             body = await working
         except RequestError as error:
             code, status = error.code, error.status
-            body = _told(error)
+            if scope.get("vkssp.format") == "flatbuffers":
+                body = encoded_error(code, error.message)
+            else:
+                scope.pop("vkssp.format", None)
+                body = _told(error)
             extra = {503: _LATER, 405: _ALLOWED}.get(status, extra)
         except asyncio.CancelledError:
             self.metrics.add("none", "Cancelled", time.perf_counter() - began)
@@ -148,6 +157,7 @@ class _Server:
         except Exception:
             _log.exception("a request failed: %s", scope["path"])
             code, status = "InternalError", 500
+            scope.pop("vkssp.format", None)
             body = orjson.dumps({"code": code, "message": "Internal error"})
         seconds = time.perf_counter() - began
         # Of a path that is no service, no text of the client's becomes a name.
@@ -167,8 +177,8 @@ class _Server:
             await Response(status_code=204, headers=self._shared)(scope, receive, send)
             return
         status, extra, body = await self._settled(scope, self._osrm(scope, receive))
-        is_tile = status == 200 and scope.get("vkssp.service") == TileRequest.SERVICE
-        headers = [(b"content-length", b"%d" % len(body)), *(self._of_tiles if is_tile else self._headers)]
+        of_format = self._of_format.get(scope.get("vkssp.format", ""), self._headers)
+        headers = [(b"content-length", b"%d" % len(body)), *of_format]
         if extra:
             headers += [(name.lower().encode(), value.encode()) for name, value in extra.items()]
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -191,15 +201,30 @@ class _Server:
         else:
             told = "Method not allowed. Use GET, HEAD, POST, or OPTIONS."
             raise RequestError("InvalidMethod", told, 405)
-        return await self._answer(target.profile, request)
+        if isinstance(request, TileRequest):
+            scope["vkssp.format"] = "mvt"
+        elif request.format == "flatbuffers":
+            if not is_installed():
+                raise RequestError("NotImplemented", "Answers in flatbuffers need pip install 'vkssp[server]'.")
+            scope["vkssp.format"] = request.format
+        return await self._answer(target.profile, request, scope)
 
-    async def _answer(self, profile: str, request: Request | TileRequest | OwnRequest) -> bytes:
-        request.check(self._limits)
+    async def _answer(
+        self, profile: str, request: Request | TileRequest | OwnRequest, scope: Scope | None = None
+    ) -> bytes:
+        try:
+            request.check(self._limits)
+        except RequestError as error:
+            if scope is not None and error.code == "InvalidOptions":
+                scope.pop("vkssp.format", None)  # as OSRM, which checks these before it thinks of formats
+            raise
         dataset = self.datasets.find(profile)
 
         def work() -> bytes:
             if isinstance(request, TileRequest):
                 return dataset.tiles.tile(request)
+            if isinstance(request, Request) and request.format == "flatbuffers":
+                return encoded(answer(dataset, request))
             return orjson.dumps(answer(dataset, request), option=_OPTIONS)
 
         if self.workers.in_loop and dataset.is_quick and request.is_short():

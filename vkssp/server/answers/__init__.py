@@ -40,7 +40,7 @@ def answer(dataset: Dataset, request: Request | TileRequest | OwnRequest) -> dic
         If it cannot be answered.
     """
     make = _ANSWERS.get(request.SERVICE)
-    if make is None or getattr(request, "format", "json") != "json":
+    if make is None:
         raise RequestError("NotImplemented", "This request is not supported")
     try:
         made = make(dataset, request)
