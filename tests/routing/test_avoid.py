@@ -19,6 +19,7 @@ from vkssp import UNREACHABLE, FormatError, Graph, NoRouteError, QueryError, Rou
 from vkssp.gpu.device import Device
 from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.routing.areas import read_areas
+from vkssp.routing.snap import StreetIndex
 
 SQUARE = [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0], [1.0, 4.0], [1.0, 2.0]]
 HOLE = [[1.5, 2.5], [2.0, 2.5], [2.0, 3.0], [1.5, 2.5]]
@@ -245,3 +246,13 @@ def test_isochrones_in_metres(device: Device) -> None:
         assert near.origin is not None and near.origin.lat == 42.5073
         with pytest.raises(QueryError, match="give metres, more than 0"):
             router.isochrones((42.5073, 1.5342), [0])
+
+
+def test_an_area_whose_border_leads_through_the_beginning_of_a_street() -> None:
+    """Only by rounding the border of the first area, which leads through the point at 0.002, is beside it."""
+    graph = street_map([(0, 2), (0, 0), (0, -2)], [(0, 1, 100), (1, 2, 100)])
+    for corner, expected in ((0.0018, 0.0), (0.0008, 0.5)):
+        ring = [[corner, -0.0008], [corner + 0.001, -0.0008], [corner, 0.0002], [corner, -0.0008]]
+        avoided = StreetIndex(graph, read_areas(polygon(ring))).avoided
+        assert avoided is not None
+        assert avoided.free_part(np.array([[0.0, 0.002], [0.0, 0.0]])) == pytest.approx(expected, abs=1e-9)

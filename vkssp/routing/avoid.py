@@ -139,13 +139,17 @@ class Avoided:
         """Return the part of a line, by length, before the first point where an area touches it."""
         import shapely
 
-        begin = shapely.Point(points[0, ::-1])
-        if shapely.intersects(self._area, begin):
+        if shapely.intersects(self._area, shapely.Point(points[0, ::-1])):
             return 0.0
-        pieces = shapely.get_parts(shapely.difference(_line(points), self._area))
-        # The piece that begins where the line begins. If the line returns there, another piece may end there.
-        first = next(piece for piece in pieces if shapely.get_point(piece, 0) == begin)
-        free, whole = (_metres(line) for line in (shapely.get_coordinates(first)[:, ::-1], points))
+        line = _line(points)
+        met = shapely.get_coordinates(shapely.intersection(line, self._area))
+        if not len(met):
+            return 1.0
+        # Where the area begins is a corner of what both share; corners are not exactly on the line.
+        far = float(shapely.line_locate_point(line, shapely.points(met)).min())
+        passed = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+        end = shapely.get_coordinates(shapely.line_interpolate_point(line, far))[:, ::-1]
+        free, whole = _metres(np.concatenate([points[passed < far], end])), _metres(points)
         return min(1.0, free / whole) if whole > 0 else 1.0
 
 
