@@ -11,7 +11,7 @@ from tests.support.paths import ROOT
 #: Functions that take the name of an attribute as a string.
 BY_NAME = {"setattr", "getattr", "hasattr", "delattr"}
 #: Names of other projects.
-FOREIGN = {"_cache", "_exit", "_fields", "_getframe", "_register_atexit", "_replace", "_repr_html_"}
+FOREIGN = {"_cache", "_exit", "_fields", "_getframe", "_register_atexit", "_replace", "_repr_html_", "_vroom"}
 
 
 def nodes_of(code: str) -> Iterator[ast.AST]:

@@ -100,10 +100,15 @@ def in_huge_pages(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def brief(result: Any) -> str:
     """Return a dataclass as one line, with the type and the shape of each array in place of its numbers.
 
-    To be the ``__repr__`` of a class: ``Turns(before=int64[5], after=int64[5], load=float64[5])``.
+    To be the ``__repr__`` of a class: ``Turns(before=int64[5], after=int64[5], load=float64[5])``. What is None by
+    default, and is None, is left out.
     """
+    shown = [one for one in fields(result) if one.repr and one.name[0] != "_"]
+    values = {one.name: getattr(result, one.name) for one in shown}
     told = (
-        f"{one.name}={_brief(getattr(result, one.name))}" for one in fields(result) if one.repr and one.name[0] != "_"
+        f"{one.name}={_brief(values[one.name])}"
+        for one in shown
+        if one.default is not None or values[one.name] is not None
     )
     return f"{type(result).__name__}({', '.join(told)})"
 

@@ -25,6 +25,10 @@ _REQUIRED = re.compile(r"require\s*\(?\s*[\"'](\w+)[\"']")
 _FUNCTION = re.compile(r"function\s+(?:functions\.)?(\w+)|functions\.(\w+)\s*=\s*function")
 
 
+class NoEdgesError(ValueError):
+    """A profile gives no way a weight, so that no graph is left."""
+
+
 class _NotConstantError(Exception):
     """A value is not a constant."""
 
@@ -265,6 +269,12 @@ def _tables_of(text: str, base: Tables) -> Tables:
             found["named"] = False
         _put_fixed(found, way, "result")
     _put_fixed(found, text, "segment")
+    name = found.get("weight", {}).get("name", "duration")
+    weighs = {"way_weight", "rate", "rate_back", "piece_weight"} & set(found.get("fixed", {}))
+    # Of other names, weights do not follow from speeds; `setup` alone does not give them.
+    if way and "result" in way and not re.search(r"\bif\b|\bprocess_way", way):
+        if name not in ("duration", "distance") and not weighs:
+            raise NoEdgesError("There are no edges remaining after parsing.")
     if without:
         found["without"] = without
     return found

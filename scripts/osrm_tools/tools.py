@@ -20,7 +20,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, NoReturn
 
-from lua_profile import profile_of
+from lua_profile import NoEdgesError, profile_of
 from served import Served
 
 from vkssp import Graph, read_graph
@@ -382,7 +382,7 @@ def run(tool: str, call: Call) -> int:
         TOOLS[tool](call)
     except _ShownError:
         return 0
-    except (RefusedError, VksspError, OSError) as error:
+    except (RefusedError, NoEdgesError, VksspError, OSError) as error:
         call.say("stderr", f"[error] {error}\n")
         return 1
     except Exception as error:  # the resident process goes on for the other callers

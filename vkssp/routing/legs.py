@@ -115,12 +115,14 @@ def merged(index: StreetIndex, leg_paths: Sequence[LegPath]) -> LegPath | None:
     pieces: list[tuple[int, float, float]] = []
     for path in leg_paths:
         for arc, begin, end in _pieces(path):
-            if pieces and pieces[-1][0] == arc and pieces[-1][2] == begin:
-                pieces[-1] = arc, pieces[-1][1], end
+            # A graph with turns may have several arcs along a street, by what they remember.
+            if pieces and pieces[-1][2] == begin and _is_same_street(index, pieces[-1][0], arc):
+                pieces[-1] = pieces[-1][0], pieces[-1][1], end
             elif begin < end or not pieces:
                 pieces.append((arc, begin, end))
     first, last = leg_paths[0].first, leg_paths[-1].last
-    begun, ended = first.arc >= 0, last.arc >= 0 and pieces[-1][0] == last.arc and pieces[-1][2] == last.at
+    begun, ended = first.arc >= 0, last.arc >= 0 and pieces[-1][2] == last.at
+    ended = ended and _is_same_street(index, pieces[-1][0], last.arc)
     if any(begin > 0.0 for _, begin, _ in pieces[begun:]) or any(
         end < 1.0 for *_, end in pieces[: len(pieces) - ended]
     ):
@@ -131,9 +133,16 @@ def merged(index: StreetIndex, leg_paths: Sequence[LegPath]) -> LegPath | None:
     if not ended:
         last = PhantomNode(int(index.graph.head[pieces[-1][0]]) if pieces else first.node, 0)
     elif not direct:
-        last = PhantomNode(int(index.graph.tail[last.arc]), 0, last.arc, last.at)
+        arc = pieces[-1][0]
+        last = PhantomNode(int(index.graph.tail[arc]), 0, arc, last.at)
     inner = np.array([arc for arc, *_ in pieces[begun : max(begun, len(pieces) - ended)]], np.int64)
     return LegPath(sum(path.weight for path in leg_paths), first, inner, last, direct)
+
+
+def _is_same_street(index: StreetIndex, one: int, other: int) -> bool:
+    """Return whether two arcs run along the same street in the same direction."""
+    line, backward = index.polyline_of, index.backward
+    return bool(line[one] == line[other] and backward[one] == backward[other])
 
 
 def _pieces(path: LegPath) -> list[tuple[int, float, float]]:

@@ -237,14 +237,13 @@ def _before_signals(index: StreetIndex, snap: Snap) -> Snap:
     one, other = (int(index.arcs(line)[0]) for line in lines)
     if any(array is not None and array[one] != array[other] for array in (streets.name, streets.ref, streets.mode)):
         return snap
-    # The way leads from the part that ends at the signals to the one that begins there.
-    ends = [line for line in lines if np.isin(index.nodes_at_ends[line, 1], nodes)]
-    line = ends[0] if len(ends) == 1 else snap.polyline
-    if line == snap.polyline:
-        moved = snap
-    else:
-        points = index.polyline_points(line)
-        moved = snap._replace(polyline=line, fraction=1.0, segment=len(points) - 2)
+    # The way leads from the part that ends at the signals to the one that begins there, unless it is one-way backward.
+    is_reversed = all(bool(index.backward[index.arcs(line)].all()) for line in lines)
+    ends = [line for line in lines if np.isin(index.nodes_at_ends[line, 0 if is_reversed else 1], nodes)]
+    line, moved = ends[0] if len(ends) == 1 else snap.polyline, snap
+    if line != snap.polyline:
+        last = len(index.polyline_points(line)) - 2
+        moved = snap._replace(polyline=line, fraction=float(not is_reversed), segment=0 if is_reversed else last)
     return moved._replace(arcs=tuple(index.arcs(line).tolist()))
 
 

@@ -49,9 +49,22 @@ def route_answer(dataset: Dataset, graph: Graph, metric: str, route: Route, requ
         "weight": of_unit(sum(leg["weight"] for leg in legs), None if by_distance else graph.scale),
     }
     if request.overview in ("simplified", "full") and route.points is not None:
-        points = route.points if request.overview == "full" else simplified(route.points)
+        points = whole_line(graph, route) if request.overview == "full" else simplified(route.points)
         made["geometry"] = geometry(points, request.geometries)
     return made
+
+
+def whole_line(graph: Graph, route: Route) -> npt.NDArray[np.float64]:
+    """Return the points of a route; as in OSRM's answers, those where legs turn into another street are repeated."""
+    streets, lines = graph.streets, [leg.points for leg in route.legs]
+    if streets is None or len(lines) == 1:
+        return np.asarray(route.points)
+    joined = [lines[0]]
+    for before, after, line in zip(route.legs[:-1], route.legs[1:], lines[1:], strict=True):
+        ends = before.arcs[-1:], after.arcs[:1]
+        turns = len(ends[0]) and len(ends[1]) and streets.polyline[ends[0][0]] != streets.polyline[ends[1][0]]
+        joined.append(line if turns else line[1:])
+    return np.concatenate(joined)
 
 
 def _weight_name(graph: Graph) -> str:
