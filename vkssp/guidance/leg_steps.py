@@ -456,7 +456,9 @@ class LegTurns:
         at, turns, metres = 1, self.turns, self._metres
         while at + 1 < len(turns) - 1:
             current, following = turns[at], turns[at + 1]
-            if current.kind != SLIPROAD and metres[following.begin] - metres[current.begin] > _MOST_COLLAPSE_M:
+            # Names may change back at any distance.
+            is_near = current.kind == SLIPROAD or current.kind == following.kind == NEW_NAME
+            if not is_near and metres[following.begin] - metres[current.begin] > _MOST_COLLAPSE_M:
                 at += 1
                 continue
             rings = (ENTER, EXIT, PASS)

@@ -313,7 +313,7 @@ class TurnRules:
     linear : bool
         Whether `penalty` is the time of a right-angled turn instead, and the time grows with the angle.
     everywhere : bool
-        Whether turns take time where only two roads meet, too.
+        Whether turns take time where only two roads meet, too, if they differ in what travellers are told of them.
     bias : float
         Above 1, right turns cost less than left turns; below 1, they cost more.
     oncoming : float

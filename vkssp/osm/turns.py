@@ -284,6 +284,7 @@ def turn_seconds(
     leaves, arrives = _bearings(arcs, segments)
     waits, undirected_stop = _waits(arcs, segments, roads)
     length = segments.length[arcs.segment]
+    kind = _kinds(roads)[way] if rules.everywhere else way
     result = np.empty(len(arc))
 
     def compute(first: int) -> None:
@@ -308,9 +309,10 @@ def turn_seconds(
         crossing &= ~roundabout[here] & ~roundabout[there]
         penalty += np.where(crossing, rules.oncoming / (1.0 + np.exp(3.25 - 13.0 * sharpness)), 0.0)
         changes = carried[here] != carried[there]
-        seconds = np.where(busy | changes | turns_round | rules.everywhere, penalty, 0.0) + np.where(
-            turns_round, rules.u_turn, 0.0
-        )
+        counts = busy | changes | turns_round
+        if rules.everywhere:
+            counts |= kind[here] != kind[there]
+        seconds = np.where(counts, penalty, 0.0) + np.where(turns_round, rules.u_turn, 0.0)
         # Signs stand before junctions. A stop sign without a direction does not stop traffic that comes from the
         # junction.
         leaves_junction = undirected_stop[here] & ~busy & (length[here] < _SIGN_M) & (length[there] > _SIGN_M)
@@ -319,6 +321,17 @@ def turn_seconds(
 
     run_all([partial(compute, first) for first in range(0, len(arc), _TURNS_AT_ONCE)])
     return result
+
+
+def _kinds(roads: RawRoads) -> Indices:
+    """Return a number for each way; ways with the same one are one street to travellers."""
+    columns = [roads.name, roads.ref, roads.roundabout, roads.link, roads.carried, roads.snappable]
+    if roads.guide is not None:
+        columns.append(roads.guide)
+    if roads.travel is not None:
+        columns += list(roads.travel.T)
+    _, found = np.unique(np.stack([column.astype(np.int64) for column in columns]), axis=1, return_inverse=True)
+    return found.reshape(-1)
 
 
 def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Bools]:
