@@ -12,7 +12,7 @@ from vkssp.algorithm import MAX_TERMINALS
 from vkssp.graph.csr import ranges, within
 from vkssp.routing.lines import Snap
 from vkssp.routing.part_weights import Points, part_weights
-from vkssp.routing.phantoms import find_goals, find_starts
+from vkssp.routing.phantoms import arrivals, find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
@@ -101,9 +101,12 @@ def _turn(index: StreetIndex, arc: Indices) -> Indices:
 
 def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
     """Return whether points have arcs, or are inside areas, which only the functions for one point consider."""
-    return index.avoided is not None or any(
-        snap is not None and (snap.arcs is not None or snap.inside is not None) for snap in snaps
-    )
+    if index.avoided is not None:
+        return True
+    given = [snap for snap in snaps if snap is not None]
+    if any(snap.arcs is not None or snap.inside is not None for snap in given):
+        return True
+    return index.has_unusable and any(snap.is_end and arrivals(index, snap) is not None for snap in given)
 
 
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:

@@ -70,6 +70,10 @@ def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     arcs = first_arcs(index, snap)
     if snap.arcs is not None:
         return _best(_directed_starts(index, snap, arcs))
+    arrived = arrivals(index, snap)
+    if arrived is not None:
+        arcs = [(arc, at) for arc, at in arcs if index.usable[index.polyline_of[arc]]]
+        return _best(_starts(index, snap, arcs) + [PhantomNode(node, 0) for node in arrived])
     ends = _starts(index, snap, arcs)
     if index.knows_turns:
         return _best(ends)  # many arcs out of a junction lead to the same node
@@ -84,12 +88,45 @@ def find_goals(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     if snap.arcs is not None:
         return _best(_directed_goals(index, snap, snap.arcs))
     if index.knows_turns and snap.is_end:
+        arrived = arrivals(index, snap)
+        if arrived is not None:
+            return _best([PhantomNode(node, 0) for node in arrived] + _turned_off(index, snap, arrived))
         return _best([PhantomNode(node, 0) for node in index.nodes_of(snap)])
     arcs = index.arcs(snap.polyline).tolist()
     ends = _goals(index, snap, arcs)
     if index.knows_turns:
         return _best(ends)
     return ends + [PhantomNode(int(index.graph.head[a]), 0) for a in arcs if position(index, a, snap) == 1.0]
+
+
+def arrivals(index: StreetIndex, snap: Snap) -> set[int] | None:
+    """Return the nodes at a junction for those who arrived by a street on which trips may begin and end.
+
+    None if trips may begin on all streets of the junction, or if the point is at no junction, or if it is on a street
+    on which others do not begin. Trips that begin at a pier turn onto the ferry from a street, which takes time.
+    """
+    if not (index.knows_turns and snap.is_end and index.has_unusable and index.usable[snap.polyline]):
+        return None
+    nodes = set(index.nodes_of(snap))
+    lines = {int(index.polyline_of[arc]) for node in nodes for arc in index.arcs_out(node)} | {snap.polyline}
+    open_lines = [line for line in lines if index.usable[line]]
+    if len(open_lines) == len(lines):
+        return None
+    heads = {int(index.graph.head[arc]) for line in open_lines for arc in index.arcs(line).tolist()}
+    return nodes & heads
+
+
+def _turned_off(index: StreetIndex, snap: Snap, arrived: set[int]) -> list[PhantomNode]:
+    """Return the phantom nodes of those who arrive at a junction otherwise, and turn into a street to end there."""
+    found = []
+    for node in index.nodes_of(snap):
+        if node not in arrived:
+            arcs = [arc for arc in index.arcs_out(node) if index.usable[index.polyline_of[arc]]]
+            # The arc along the point's own street is told, so that the turn into it counts in the leg.
+            own = [arc for arc in arcs if index.polyline_of[arc] == snap.polyline]
+            found += [PhantomNode(node, turn_weight(index.graph, arc), arc, 0.0) for arc in own]
+            found += [PhantomNode(node, turn_weight(index.graph, arc)) for arc in arcs if arc not in own]
+    return found
 
 
 def find_via_states(index: StreetIndex, snap: Snap) -> list[ViaState]:

@@ -115,6 +115,11 @@ class StreetIndex(StreetLines):
         self.open_areas = OpenAreas(self)
         self.hints = Hints(self.polylines, None if graph.streets is None else graph.streets.point_node)
 
+    @cached_property
+    def has_unusable(self) -> bool:
+        """Whether there are streets on which no trip may begin."""
+        return not bool(self.usable[self.polyline_of].all())
+
     @property
     def searched(self) -> Graph:
         """The graph that searches run on: the same nodes, without the arcs that areas touch."""
