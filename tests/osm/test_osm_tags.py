@@ -92,6 +92,7 @@ def test_class_speeds(highway: str, speed: float) -> None:
         ("highway=primary oneway=no", 65, 65),
         ("highway=primary oneway=sometimes", 65, 65),
         ("highway=primary oneway=alternating", 65, 65),
+        ("highway=motorway oneway=alternating", 90, 0),
         ("highway=motorway oneway=no", 90, 90),
         ("highway=motorway oneway=-1", 0, 90),
         ("highway=motorway oneway=sometimes", 90, 0),

@@ -14,6 +14,7 @@ from vkssp.arrays import own
 from vkssp.checks import choice, flag, path_of
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
+from vkssp.graph.open_areas import Ring
 from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.assembly import assemble
@@ -106,12 +107,13 @@ def import_extract(
         roads = roads.at_time(clock)
     of_file = len(roads.way)
     roads, areas = with_open_areas(roads, read_open_areas(path, vehicle, report), vehicle, report)
+    if vehicle.round_pieces:
+        roads = replace(roads, lat=_millionths(roads.lat), lon=_millionths(roads.lon))
+        areas = tuple(area._replace(rings=tuple(map(_rounded, area.rings))) for area in areas)
     read = perf_counter()
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
     require(_REFERENCE_BYTES * len(roads.node), f"{path}: streets with {len(roads.node)} points")
-    if vehicle.round_pieces:
-        roads = replace(roads, lat=_millionths(roads.lat), lon=_millionths(roads.lon))
     segments = cut_ways(roads, report, simplify=simplify, ellipsoid=vehicle.ellipsoid)
     report.ways_used -= len(roads.way) - of_file
     report.open_areas = len(areas)
@@ -184,6 +186,12 @@ def _millionths(degrees: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     millionths = degrees / 1e7 * 1e6
     found: npt.NDArray[np.float64] = np.copysign(np.floor(np.abs(millionths) + 0.5), millionths)
     return (10 * found).astype(np.int32)
+
+
+def _rounded(ring: Ring) -> Ring:
+    """Return a ring with rounded points, as `_millionths` does."""
+    points = _millionths(np.array(ring.points, np.int32)).tolist()
+    return ring._replace(points=tuple((lat, lon) for lat, lon in points))
 
 
 def _no_road(path: str | Path, profile: Profile) -> FormatError:

@@ -16,7 +16,9 @@ _CYCLEWAYS = ("cycleway", "cycleway:both", "cycleway:left", "cycleway:right")
 _DIRECTIONS = ("forward", "backward")
 _YES = frozenset({"yes", "true", "1"})
 _REVERSED = frozenset({"-1", "reverse"})
-_BOTH_WAYS = frozenset({"no", "false", "0", "alternating"})
+_BOTH_WAYS = frozenset({"no", "false", "0"})
+# Traffic alternates: both directions are open, unless the kind of way makes it one-way.
+_ALTERNATING = "alternating"
 # Escalators: "yes" says that the escalator moves, but not in which direction.
 _CONVEYORS = frozenset({"steps", "footway"})
 _CONVEYING = {"forward": "yes", "backward": "-1", "yes": "no", "reversible": "no"}
@@ -477,7 +479,7 @@ def _directions(tags: Tags, profile: Profile, nonsense: list[str]) -> tuple[bool
         value = tags.get(key, "").strip().lower()
         if key == "conveying":
             # Stairs and walkways move; where both directions are said to be open, they are.
-            if tags.get("highway") not in _CONVEYORS or tags.get("oneway", "") in _BOTH_WAYS:
+            if tags.get("highway") not in _CONVEYORS or tags.get("oneway", "") in (*_BOTH_WAYS, _ALTERNATING):
                 continue
             value = _CONVEYING.get(value, value)
         if value in _YES:
@@ -488,7 +490,7 @@ def _directions(tags: Tags, profile: Profile, nonsense: list[str]) -> tuple[bool
             found, by = (True, True), key
         if by:
             break
-        if value:
+        if value and value != _ALTERNATING:
             nonsense.append(key)
     # A contraflow lane opens the street, but not a direction that a tag for this very vehicle closes.
     if rules.contraflow and (not by or by == rules.keys[-1]) and _has_any(tags, rules.contraflow):
