@@ -641,12 +641,18 @@ class LegTurns:
         # The search for lanes ends some intersections before.
         begin = np.zeros(len(rows), np.int64)
         begin[_LANES_BEFORE + 1 :] = rows[: max(0, len(rows) - _LANES_BEFORE - 1), 0] + 1
-        found: list[int] = np.flatnonzero((rows[:, 4] > 2) & (last[rows[:, 0]] >= begin)).tolist()
+        # Where a street only continues, its own lanes do not matter; see `lanes_at`.
+        matters = rows[:, 4] > 2
+        matters[1:] |= last[rows[1:, 0]] <= rows[:-1, 0]
+        found: list[int] = np.flatnonzero(matters & (last[rows[:, 0]] >= begin)).tolist()
         return found
 
     def lanes_at(self, row: int) -> list[tuple[tuple[str, ...], bool]]:
         """Return the lanes before an intersection: their directions, and whether they lead on along the leg."""
-        if not self._has_lanes or row < 0 or row >= len(self._rows) or self._rows[row][4] < 3:
+        if not self._has_lanes or row < 0 or row >= len(self._rows):
+            return []
+        # Where a street only continues, lanes of its own do not matter, but those before the last intersection do.
+        if self._rows[row][4] < 3 and (row == 0 or self._lanes_up_to[self._rows[row][0]] > self._rows[row - 1][0]):
             return []
         text = self._lanes_before(row)
         if not text:
@@ -683,7 +689,7 @@ class LegTurns:
         if at < (self._rows[row - depth - 1][0] + 1 if row > depth else 0) or row == 0 or depth == 0:
             return ""
         text = self._lanes_before(row - 1, depth - 1)
-        return text if text and self._rows[row][4] > 2 and matched(text, self._open_turns(row - 1)[0])[1] else ""
+        return text if text and self._rows[row - 1][4] > 2 and matched(text, self._open_turns(row - 1)[0])[1] else ""
 
 
 def _turn_angle(arrives: float, leaves: float) -> float:

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from vkssp.guidance.kernels.net import BEARING
-from vkssp.jit import jit
+from vkssp.jit import jit, jit_part
+
+
+@jit_part
+def rounded_to(bearing: Any, step: Any) -> Any:
+    """Return a bearing as the nearest multiple of a step, from 0 to less than 360."""
+    return np.int64(np.rint(bearing / step)) * step % 360
 
 
 @jit
@@ -36,7 +42,12 @@ def find_crossings(
         came, goes = sides[rows[row, 0]] ^ 1, sides[rows[row, 0] + 1]
         for k in range(count):
             bearing, j = net.metric[roads[begin + k, 0], BEARING], k
-            while j > 0 and net.metric[roads[order[j - 1], 0], BEARING] > bearing:
+            rounded = rounded_to(bearing, step)
+            while j > 0:
+                other = net.metric[roads[order[j - 1], 0], BEARING]
+                other_rounded = rounded_to(other, step)
+                if other_rounded < rounded or (other_rounded == rounded and other <= bearing):
+                    break
                 order[j] = order[j - 1]
                 j -= 1
             order[j] = begin + k
@@ -45,7 +56,7 @@ def find_crossings(
         taken: Any = -1
         for k in range(count):
             side = roads[order[k], 0]
-            bearings[size] = np.int64(np.rint(net.metric[side, BEARING] / step)) * step % 360
+            bearings[size] = rounded_to(net.metric[side, BEARING], step)
             entry[size] = entries[order[k]]
             size += 1
             if side == came and ways[row, 0] < 0:

@@ -323,4 +323,5 @@ def renamed(net: Any, one: Any, two: Any) -> Any:
     swapped = (old == 0 and old_ref != 0 and new != 0 and new_ref == 0) or (
         old != 0 and old_ref == 0 and new == 0 and new_ref != 0
     )
-    return not unchanged or swapped or (no_names and not similar)
+    numbered = no_names and old_ref == 0 and new_ref != 0
+    return not unchanged or swapped or numbered or (no_names and not similar)

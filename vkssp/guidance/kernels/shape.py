@@ -40,8 +40,8 @@ LEAST_M, HALF_LANE_M = 3.5, 1.625
 ISLAND, ISLAND_M = 95.0, 60.0
 #: Degrees between the ends of a street that passes a place.
 THROUGH = 160.0
-#: Metres of a piece that has the direction of the street that it becomes.
-PIECE_M = 30.0
+#: Metres of a piece that has the direction of the street that it becomes, and degrees between it and what leads to it.
+PIECE_M, ALONG = 30.0, 135.0
 _METRES_PER_DEGREE = 111_195.08
 
 
@@ -217,6 +217,30 @@ def are_carriageways(net: Any, one: Any, two: Any) -> Any:
     return far > LEAST_M and metres_between(lat, lon, other_lat, other_lon) <= APART_M + HALF_LANE_M * lanes
 
 
+@jit_part
+def turn_piece(net: Any, side: Any, bearing: Any) -> None:
+    """Turn the other end of a short piece of a carriageway, too, if that makes the way to it straighter."""
+    metres = 0.0
+    last = side
+    for _ in range(MOST_ROADS):
+        metres += net.metric[last, LENGTH]
+        if net.side[last, FOLLOW] < 0:
+            break
+        last = net.side[last, FOLLOW]
+    back, place = last ^ 1, net.side[last, HEAD]
+    if metres > PIECE_M or net.side[back, PARTNER] >= 0:
+        return
+    old = net.metric[back, BEARING]
+    new = (old + bearing - net.metric[side, BEARING]) % 360.0
+    for at in range(net.place_first[place], net.place_first[place + 1]):
+        other = net.place_sides[at]
+        if other != back:
+            ahead = net.metric[other, BEARING]
+            if deviation(new, ahead) > max(deviation(old, ahead), ALONG):
+                net.metric[back, BEARING] = new
+                return
+
+
 @jit
 def join_carriageways(net: Any) -> None:
     """Find the carriageways that leave a place as one street, and give them one bearing."""
@@ -240,18 +264,14 @@ def join_carriageways(net: Any) -> None:
                     alike = (
                         rival != one and rival != best and (same_road(net, rival, best) or same_road(net, one, rival))
                     )
-                    if alike and deviation(net.metric[rival, BEARING], net.metric[one, BEARING]) < CARRIAGEWAYS:
+                    if alike and deviation(net.metric[rival, BEARING], net.metric[one, BEARING]) < ISLAND:
                         best = -2
                         break
             if best >= 0:
                 a, b = net.metric[one, BEARING], net.metric[best, BEARING]
                 middle = (a + b) / 2.0 + (180.0 if abs(a - b) > 180.0 else 0.0)
                 for side in (one, best):
-                    # Where a short piece of it begins, it has this direction, too.
-                    last, metres = only_end(net, side)
-                    if metres <= PIECE_M and net.side[last ^ 1, PARTNER] < 0:
-                        turned = net.metric[last ^ 1, BEARING] + middle - net.metric[side, BEARING]
-                        net.metric[last ^ 1, BEARING] = turned % 360.0
+                    turn_piece(net, side, middle)
                     net.metric[side, BEARING] = middle % 360.0
                 net.side[one, PARTNER] = best
                 net.side[best, PARTNER] = one
