@@ -147,6 +147,8 @@ class Turn:
         Side of the roundabout, -1 if there is none.
     fixed : bool
         Whether the map gives the manoeuvre itself.
+    last : int
+        Row of the last intersection of a manoeuvre between carriageways, -1 if it is none.
     """
 
     row: int
@@ -158,6 +160,7 @@ class Turn:
     ring: int = 0
     ring_side: int = -1
     fixed: bool = False
+    last: int = -1
 
 
 class LegCrossings(NamedTuple):
@@ -286,7 +289,13 @@ class LegTurns:
 
     def _alone(self, at: int) -> bool:
         """Return whether there is no intersection between a manoeuvre and the next one."""
-        return self.turns[at + 1].row - self.turns[at].row == 1
+        return self.turns[at + 1].row - max(self.turns[at].row, self.turns[at].last) == 1
+
+    def _between(self, at: int) -> float:
+        """Return the metres from the end of a manoeuvre, perhaps between carriageways, to the next one."""
+        turn, last = self.turns[at], self.begin(self.turns[at + 1])
+        first = self.begin(turn) if turn.last < 0 else self._rows[turn.last][0] + 1
+        return self._metres[last] - self._metres[first]
 
     def arrives(self, turn: Turn) -> float:
         """Return the bearing at which the leg arrives at a manoeuvre."""
@@ -425,7 +434,7 @@ class LegTurns:
                 continue
             angle = _turn_angle(self.arrives(first), self.leaves(leaving))
             same = self._same_name(self.turns[at - 1], leaving)
-            first.label = leaving.label
+            first.label, first.last = leaving.label, leaving.row
             modifier = _modifier_of(angle)
             if same and _apart(angle, 0.0) < _BACK_DEGREES:
                 first.kind, first.modifier = CONTINUE, UTURN
@@ -488,7 +497,7 @@ class LegTurns:
             return True
         if UTURN in (current.modifier, following.modifier):
             return False
-        length, alone = self.length(at), self._alone(at)
+        length, alone = self._between(at), self._alone(at)
         short = length <= _COLLAPSE_M and alone
         choices = self._num_open(following)
         entering, leaving = self._angle(current), self._angle(following)

@@ -213,7 +213,9 @@ def _bearings(leg: LegTurns, at: int, points: npt.NDArray[np.float64]) -> tuple[
 
 
 def _along(one: npt.NDArray[np.float64], two: npt.NDArray[np.float64]) -> float:
-    return float(kernels("vkssp.guidance.kernels.shape").bearing_between(*one.tolist(), *two.tolist()))
+    """Return the bearing from a point to another, in the millionths of a degree that answers have."""
+    ends = np.round([*one, *two], 6).tolist()
+    return float(kernels("vkssp.guidance.kernels.shape").bearing_between(*ends))
 
 
 def _rounded(degrees: float) -> int:

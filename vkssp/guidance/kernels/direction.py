@@ -277,5 +277,6 @@ def find_bearings(net: Any, room: Any) -> None:
                 began = (net.metric[one, START] - net.metric[two, START] + 540.0) % 360.0 - 180.0
                 seen = (net.metric[one, BEARING] - net.metric[two, BEARING] + 540.0) % 360.0 - 180.0
                 if abs(began) < 90.0 and abs(seen) < 90.0 and began * seen < 0.0:
-                    net.metric[one, BEARING] = net.metric[one, START]
-                    net.metric[two, BEARING] = net.metric[two, START]
+                    turned = net.metric[one, BEARING]
+                    net.metric[one, BEARING] = net.metric[two, BEARING]
+                    net.metric[two, BEARING] = turned

@@ -56,7 +56,6 @@ def same_street(net: Any, one: Any, two: Any) -> Any:
         and net.side[one, RANK] == net.side[two, RANK]
         and net.side[one, FLAGS] == net.side[two, FLAGS]
         and net.side[one, MODE] == net.side[two, MODE]
-        and net.side[one, NUM_LANES] == net.side[two, NUM_LANES]
         and net.side[one, DESTINATIONS] == net.side[two, DESTINATIONS]
     )
 
@@ -166,6 +165,27 @@ def is_island(net: Any, place: Any, one: Any, two: Any) -> Any:
 
 
 @jit_part
+def is_loop(net: Any, one: Any, two: Any) -> Any:
+    """Return whether a street leaves a place by one side and comes straight back by another one."""
+    side = one
+    for _ in range(MOST_ROADS):
+        if side == two ^ 1:
+            return True
+        place, best, best_off = net.side[side, HEAD], -1, THROUGH / 2.0
+        for at in range(net.place_first[place], net.place_first[place + 1]):
+            other = net.place_sides[at]
+            if (net.side[other, FLAGS] & OPEN) == 0 or net.side[other, NAME] != net.side[one, NAME]:
+                continue
+            off = 180.0 - deviation(net.metric[side ^ 1, BEARING], net.metric[other, BEARING])
+            if off < best_off:
+                best, best_off = other, off
+        if best < 0:
+            return False
+        side = best
+    return False
+
+
+@jit_part
 def is_branch(net: Any, side: Any) -> Any:
     """Return whether a street ends at a one-way street of its own name that passes there."""
     last = side
@@ -209,6 +229,8 @@ def are_carriageways(net: Any, one: Any, two: Any) -> Any:
     if is_island(net, net.side[one, TAIL], one, two):
         return True
     if apart > CARRIAGEWAYS or is_branch(net, one) or is_branch(net, two):
+        return False
+    if is_loop(net, one, two):
         return False
     far = min(PARALLEL_M, min(chain_length(net, one), chain_length(net, two)))
     lat, lon, _ = point_at(net, one, far)
