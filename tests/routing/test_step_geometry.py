@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.osm_maps import Nodes, Way
 from tests.support.turn_maps import imported
 from vkssp import Router, Step
@@ -45,13 +43,11 @@ def test_a_roundabout_is_not_left_against_its_direction(tmp_path: Path) -> None:
     assert sum(step.distance_m for step in steps(tmp_path, nodes, at_once, "oi")) < 250
 
 
-@pytest.mark.parametrize(("lanes", "modifier"), [("", "right"), ("6", "slight right")])
-def test_the_first_metres_of_a_street_lead_across_the_lanes(tmp_path: Path, lanes: str, modifier: str) -> None:
-    """A street begins square to a road for some metres, and goes on at a slight angle."""
-    nodes = drawn(a=(-100, 0), b=(0, 0), c=(100, 0), d=(0, -9.5), e=(90, -40))
-    tags = {"lanes": lanes} if lanes else {}
-    ways = [way(1, "abc", "Road", **tags), way(2, "bde", "Side")]
-    assert said(steps(tmp_path, nodes, ways, "ae")) == [f"turn {modifier}"]
+def test_a_ramp_beside_a_curve(tmp_path: Path) -> None:
+    """A motorway bends to the right some metres after a ramp to the right has left it."""
+    nodes = drawn(a=(-10, 0), b=(0, 0), c=(10, 0), d=(20, -10), e=(30, -20), f=(10, -10), g=(20, -20))
+    ways = [way(1, "abcde", "Main", highway="motorway"), way(2, "bfg", highway="motorway_link", oneway="yes")]
+    assert said(steps(tmp_path, nodes, ways, "ag")) == ["off ramp right"]
 
 
 def test_streets_that_cross_keep_the_order_in_which_they_begin(tmp_path: Path) -> None:
@@ -71,8 +67,8 @@ def test_an_island_in_a_street_is_no_intersection(tmp_path: Path) -> None:
 
 def test_a_road_that_ends_at_a_divided_one(tmp_path: Path) -> None:
     """A turn across the nearer carriageway onto the farther one is one turn, where the road ends."""
-    nodes = drawn(a=(-100, 20), b=(0, 20), c=(100, 20), d=(-100, 0), e=(0, 0), f=(100, 0), i=(-50, -50), g=(0, -50))
-    nodes |= drawn(j=(50, -50), h=(0, -150))
+    main = {"a": (-100, 20), "b": (0, 20), "c": (100, 20), "d": (-100, 0), "e": (0, 0), "f": (100, 0)}
+    nodes = drawn(**main, i=(-50, -50), g=(0, -50), j=(50, -50), h=(0, -150))
     ways = [
         *(way(1, "cba", "Main", oneway="yes"), way(2, "def", "Main", oneway="yes"), way(3, "be", "Main")),
         *(way(4, "egh", "Side"), way(5, "igj", "Maple")),
