@@ -35,7 +35,7 @@ LANE_M, USUAL_LANES = 3.25, 2
 #: Metres along a street that are looked at: beyond the lanes that are crossed, at most, and to skip inaccuracies.
 LOOK_M, FAR_M, SKIPPED_M = 10.0, 40.0, 2.0
 #: Metres beyond the lanes that there have to be for a direction of their own.
-LEAST_M = 7.0
+LEAST_M = 8.0
 #: Points of a street that are looked at.
 MOST_POINTS = 128
 #: Columns of the room for points: metres to the east and to the north of the first one, and along the street.

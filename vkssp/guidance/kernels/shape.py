@@ -171,7 +171,7 @@ def is_loop(net: Any, one: Any, two: Any) -> Any:
     for _ in range(MOST_ROADS):
         if side == two ^ 1:
             return True
-        place, best, best_off = net.side[side, HEAD], -1, THROUGH / 2.0
+        place, best, best_off = net.side[side, HEAD], -1, ALONG
         for at in range(net.place_first[place], net.place_first[place + 1]):
             other = net.place_sides[at]
             if (net.side[other, FLAGS] & OPEN) == 0 or net.side[other, NAME] != net.side[one, NAME]:

@@ -720,6 +720,9 @@ def find_slip_roads(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
             continue
         if (net.side[slip ^ 1, FLAGS] & OPEN) != 0 or net.side[slip, MODE] != net.side[came, MODE]:
             continue
+        same = net.side[slip, NAME] != 0 and net.side[slip, NAME] == net.side[street, NAME] == net.side[came, NAME]
+        if same and same_class(net, slip, street):
+            continue  # the street divides
         most = slip_metres(net.side[slip, RANK])
         if length > most or chain_length(net, slip) > 1.4 * most:
             continue
