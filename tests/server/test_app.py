@@ -53,6 +53,7 @@ def test_places_that_only_shape_a_route(client: TestClient) -> None:
     (leg,) = client.get(f"{url}&waypoints=0;2").json()["routes"][0]["legs"]
     assert leg["duration"] == 30.0 == sum(one["duration"] for one in separate)
     assert leg["annotation"]["nodes"] == [1000, 1001, 1002] and leg["annotation"]["duration"] == [10.0, 20.0]
+    assert len(client.get(f"{url}&waypoints=0;1;1;2").json()["routes"][0]["legs"]) == 2
     first, *_, last = leg["steps"]
     assert (first["maneuver"]["type"], last["maneuver"]["type"]) == ("depart", "arrive")
     assert first["duration"] == 10.0 and first["geometry"]["coordinates"] == [[0.0, 0.0], [0.001, 0.0]]
@@ -125,6 +126,11 @@ def test_match(client: TestClient) -> None:
     assert matching["duration"] == pytest.approx(19.0, abs=0.1) and matching["confidence"] > 0.9
     assert [point["waypoint_index"] for point in answer["tracepoints"]] == [0, 1, 2]
     assert client.get("/match/v1/car/0,0;0.0,0.009").json()["code"] == "NoMatch"
+    none = client.get("/match/v1/car/0.001,0.003;0.002,0.003").json()
+    assert none == {"code": "NoSegment", "message": "Could not find a matching segment for any coordinate."}
+    assert client.get(f"/match/v1/car/{trace}?radiuses=0;5000;-1").json()["code"] == "Ok"
+    legs = client.get(f"/match/v1/car/{trace}?waypoints=2;1;1;0").json()["matchings"][0]["legs"]
+    assert len(legs) == 2
 
 
 def test_trip(client: TestClient) -> None:

@@ -125,8 +125,11 @@ def test_other_services(client: TestClient) -> None:
     json, result = answers(client, "nearest", PLACES.partition(";")[0], "?number=2")
     assert [one.numbers(1, "f") for one in result.tables(3)] == near([one["distance"] for one in json["waypoints"]])
     assert result.tables(3)[0].numbers(4, "2Q") == (0, 0)
-    json, result = answers(client, "nearest", PLACES)
-    assert [len(group.tables(1)) for group in result.tables(6)] == [1, 1]
+    json, result = answers(client, "nearest", f"{PLACES};0.0015,0.001", "?radiuses=;;1")
+    one, other, none = result.tables(6)
+    assert one.numbers(0, "?") and [len(group.tables(1)) for group in (one, other)] == [1, 1]
+    assert json["waypoints"][2] is None and (none.field(0), none.field(1)) == (None, None)
+    assert none.table(2).text(0) == "NoSegment"
     places = f"{PLACES};0.0095,0.009"
     json, result = answers(client, "table", places, "?annotations=duration,distance&sources=0;2")
     table = result.table(5)

@@ -30,7 +30,7 @@ _TABLES: dict[str, dict[str, str]] = {
         "groups": "[Group]",
     },
     "Error": {"code": "text", "message": "text"},
-    "Group": {"is_known": "bool", "waypoints": "[Waypoint]"},
+    "Group": {"is_known": "bool", "waypoints": "[Waypoint]", "error": "Error"},
     "Waypoint": {
         "hint": "text",
         "distance": "float32",
@@ -149,8 +149,8 @@ def encoded(answer: Mapping[str, Any]) -> bytes:
     if routes is not None:
         made["routes"] = [_route(one) for one in routes]
     waypoints = next((answer[name] for name in ("waypoints", "tracepoints", "sources") if name in answer), None)
-    if waypoints and isinstance(waypoints[0], list):
-        made["groups"] = [{"is_known": True, "waypoints": [*map(_waypoint, group)]} for group in waypoints]
+    if waypoints and "tracepoints" not in answer and not isinstance(waypoints[0], dict):
+        made["groups"] = [*map(_group, waypoints)]
     elif waypoints is not None:
         made["waypoints"] = [{} if one is None else _waypoint(one) for one in waypoints]
     if "durations" in answer or "distances" in answer:
@@ -165,6 +165,13 @@ def encoded_error(code: str, message: str) -> bytes:
 
 def _waypoint(one: Mapping[str, Any]) -> dict[str, Any]:
     return {**one, "location": [one["location"]]}
+
+
+def _group(found: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+    """Return the streets near one of several coordinates, or the error where there are none."""
+    if found is None:
+        return {"error": {"code": "NoSegment", "message": "Could not find a matching segment for coordinate"}}
+    return {"is_known": True, "waypoints": [*map(_waypoint, found)]}
 
 
 def _table(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -194,6 +194,11 @@ def _check_waypoints(waypoints: Sequence[int] | None, count: int) -> None:
         _check_indices("waypoints", waypoints, count)
 
 
+def in_order(waypoints: Sequence[int] | None) -> list[int] | None:
+    """Return the numbers of waypoints in ascending order, each once; None for None."""
+    return None if waypoints is None else sorted(set(waypoints))
+
+
 def _check_ends(waypoints: Sequence[int] | None, count: int) -> None:
     if waypoints is not None and (waypoints[0] != 0 or waypoints[-1] != count - 1):
         raise RequestError("InvalidValue", "First and last coordinates must be specified as waypoints.")
@@ -376,7 +381,7 @@ class MatchRequest(Shown, Request):
                 raise RequestError("TooBig", "Radius search size is too large for map matching.")
 
     def _check_values(self) -> None:
-        _check_ends(self.waypoints, len(self.coordinates))
+        _check_ends(in_order(self.waypoints), len(self.coordinates))
         if any(after < before for before, after in pairwise(self.timestamps or ())):
             raise RequestError("InvalidValue", "Timestamps need to be monotonically increasing.")
 

@@ -8,12 +8,12 @@ from vkssp.server.answers.legs import route_answer
 from vkssp.server.answers.places import places, router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
-from vkssp.server.requests import RouteRequest
+from vkssp.server.requests import RouteRequest, in_order
 
 
 def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
     """Return routes, the best one first, and their waypoints."""
-    router, stops = router_of(dataset, request), places(request)
+    router, stops, legs = router_of(dataset, request), places(request), in_order(request.waypoints)
     origin, *vias, destination = stops
     with router.solver.holding():  # so that all routes have the weights of one moment
         graph = router.graph
@@ -29,13 +29,13 @@ def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
                     via=vias,
                     steps=request.steps,
                     continue_straight=request.continue_straight,
-                    waypoints=request.waypoints,
+                    waypoints=legs,
                     snapping=request.snapping,
                 )
             ]
     answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, router.metric, one, request) for one in found]}
     if not request.skip_waypoints:
-        ends = dict(zip(request.waypoints or range(len(stops)), found[0].places, strict=True))
+        ends = dict(zip(legs or range(len(stops)), found[0].places, strict=True))
         # Places that only shape the route are waypoints of the answer, too.
         met = [
             ends[number] if number in ends else router.nearest(stop, snapping=request.snapping)[0]
