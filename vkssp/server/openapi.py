@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from vkssp.server.fbresult import CONTENT_TYPE
 from vkssp.server.own import ACCESSIBILITY, CONTOURS, ISOCHRONE, OPPORTUNITIES
 from vkssp.server.parsing import WITH_BODY
 from vkssp.server.requests import REQUESTS, ROUTE_ANNOTATIONS, TABLE_ANNOTATIONS
@@ -21,10 +22,12 @@ _ERRORS = {
     "400": {"description": "The request cannot be answered: the members code and message tell why"},
     "503": {"description": "Too many requests wait; the header Retry-After tells when to come back"},
 }
-_ANSWERS = {
+_ANSWERS: dict[str, Any] = {
     "200": {"description": "The answer; its member code is Ok", "content": {_JSON: {"schema": {"type": "object"}}}},
     **_ERRORS,
 }
+_CONTENT = {_JSON: {"schema": {"type": "object"}}, CONTENT_TYPE: {"schema": {}}}
+_OSRM_ANSWERS = {**_ANSWERS, "200": {**_ANSWERS["200"], "content": _CONTENT}}
 _FLAG, _NUMBER, _COUNT = {"type": "boolean"}, {"type": "number"}, {"type": "integer", "minimum": 0}
 _TEXT = {"type": "string"}
 
@@ -86,7 +89,11 @@ _PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "contours_meters": ("Limits in metres, along the shortest routes", _TEXT),
     "contours_weights": ("Limits in weights of the graph", _TEXT),
     "width": ("Metres to either side of a road that are part of the area", _NUMBER),
-    "coordinates": ("LON,LAT;LON,LAT or polyline(...) or polyline6(...)", _PLACES),
+    "coordinates": (
+        "LON,LAT;LON,LAT or polyline(...) or polyline6(...); .flatbuffers after them for that format",
+        _PLACES,
+    ),
+    "format": ("Format of the answer", _word("json", "flatbuffers")),
     "origins": ("Where trips begin", _PLACES),
     "opportunities": ("Where trips lead", _PLACES),
     "weights": (
@@ -124,11 +131,11 @@ def description(profiles: Sequence[str]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for service, kind in REQUESTS.items():
         names = sorted(kind.names())
-        operation = {"summary": _WHAT[service], "responses": _ANSWERS}
+        operation = {"summary": _WHAT[service], "responses": _OSRM_ANSWERS}
         given = [profile, _parameter("coordinates", "path"), *(_parameter(name, "query") for name in names)]
         paths[f"/{service}/v1/{{profile}}/{{coordinates}}"] = {"get": {**operation, "parameters": given}}
         if service in WITH_BODY:
-            body = _body(("coordinates", *names), "coordinates")
+            body = _body(("coordinates", "format", *names), "coordinates")
             paths[f"/{service}/v1/{{profile}}"] = {"post": {**operation, "parameters": [profile], **body}}
     tile: dict[str, Any] = {
         "200": {"description": "The tile", "content": {"application/x-protobuf": {"schema": {}}}},
