@@ -387,12 +387,17 @@ map.on("click", ({ latlng }) => {
   } else add(latlng);
 });
 
-let last = 0;
+let last = 0, later = 0;
 map.on("mousemove", ({ latlng }) => {
-  if (state.mode !== "reach" || !$("follow").checked || Date.now() - last < 60) return;
-  last = Date.now();
-  state.origin = null;
-  reach(latlng).catch(fail);
+  clearTimeout(later);
+  const follow = () => {
+    if (state.mode !== "reach" || !$("follow").checked) return;
+    last = Date.now();
+    state.origin = null;
+    reach(latlng).catch(fail);
+  };
+  // Not too often, but always where the pointer comes to rest.
+  later = setTimeout(follow, Math.max(0, last + 60 - Date.now()));
 });
 
 $("map").addEventListener("keydown", (event) => {
