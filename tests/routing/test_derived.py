@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 
 from tests.routing.test_excluding import NODES, WAYS, with_classes
 from tests.support.osm_maps import write_osm
@@ -68,6 +69,28 @@ def test_areas_are_avoided_as_by_a_router_of_its_own(graph: Graph) -> None:
         expected.set_weights(twice)
         assert_same(router.excluding("toll").avoiding(both), expected.excluding("toll"))
     assert found.closed
+
+
+def test_no_route_crosses_a_line(plain: Graph) -> None:
+    line = {"type": "LineString", "coordinates": [[-0.001, 0.0015], [0.0025, 0.0015]]}
+    with Router(plain, device="cpu") as router:
+        found = router.avoiding(lines=line)
+        ends = (0.0, 0.0), (0.004, 0.0)
+        crossing = found.route(*ends).geometry
+        assert found.route(*ends).distance_m > router.route(*ends).distance_m + 600
+        assert not crossing.intersects(shapely.LineString(line["coordinates"]))
+        both = router.avoiding(square(0.0015, 0.003), lines=line)
+        assert both.route(*ends).distance_m > found.route(*ends).distance_m + 200
+        for wrong, words in (
+            ({"type": "Polygon"}, "lines is a Polygon; give a LineString"),
+            ({"type": "LineString", "coordinates": [[0, 0]]}, "is no line"),
+            ({"type": "MultiLineString", "coordinates": []}, "no line"),
+            ("/etc/passwd", "no GeoJSON object"),
+        ):
+            with pytest.raises(QueryError, match=words):
+                router.avoiding(lines=wrong)
+        with pytest.raises(QueryError, match="nothing to avoid"):
+            router.avoiding()
 
 
 def test_other_metrics_are_minimized_as_by_a_router_of_its_own(graph: Graph) -> None:

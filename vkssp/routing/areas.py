@@ -23,6 +23,8 @@ Areas = Any
 
 # Bytes of Python objects for each byte of a file.
 _BYTES_OF_A_BYTE = 16
+# Half of the width of the strips along lines, in degrees: half a metre or less.
+_HALF_STRIP = 4.5e-6
 _RING = "rings are lists of 4 positions or more of which the last is the first"
 
 
@@ -56,13 +58,56 @@ def read_areas(areas: Areas) -> Any:
     if isinstance(areas, str | Path):
         path = path_of(areas, "avoid")
         name, areas = str(path), _read(path)
-    elif hasattr(areas, "geometry") and hasattr(areas, "crs"):
-        areas = _collection(in_degrees(np.array(list(areas.geometry), object), areas.crs, name))
+    areas = _of_frame(areas, name)
     areas = getattr(areas, "__geo_interface__", areas)
-    polygons = [_polygon(rings, where) for rings, where in _polygons(areas, name)]
+    polygons = [_polygon(rings, where) for rings, where in _parts(areas, name, "Polygon")]
     if not polygons:
         raise QueryError(f"{name} holds no area; give a Polygon or MultiPolygon")
     return shapely.union_all(polygons)
+
+
+def read_lines(lines: Areas) -> Any:
+    """Return strips of a metre along lines that no route crosses, as areas.
+
+    Parameters
+    ----------
+    lines : mapping or geometry
+        A GeoJSON object: a LineString, a MultiLineString, or a Feature or a collection of them; or an object with
+        ``__geo_interface__``, such as a shapely geometry or a GeoDataFrame.
+
+    Returns
+    -------
+    shapely.Polygon or shapely.MultiPolygon
+        The union of the strips.
+
+    Raises
+    ------
+    QueryError
+        If there is no line, or a line is not valid.
+    """
+    import shapely
+
+    lines = _of_frame(lines, "lines")
+    lines = getattr(lines, "__geo_interface__", lines)
+    parts = [_line(points, where) for points, where in _parts(lines, "lines", "LineString")]
+    if not parts:
+        raise QueryError("lines holds no line; give a LineString or MultiLineString")
+    return shapely.union_all(shapely.buffer(parts, _HALF_STRIP, quad_segs=2))
+
+
+def _line(points: Any, where: str) -> Any:
+    import shapely
+
+    if not isinstance(points, list | tuple) or len(points) < 2:
+        raise QueryError(f"{where} is no line; lines are lists of 2 positions or more")
+    return shapely.LineString([_position(position, f"{where}[{at}]") for at, position in enumerate(points)])
+
+
+def _of_frame(shapes: Any, name: str) -> Any:
+    """Return the shapes of a GeoDataFrame as a GeoJSON object, anything else as it is."""
+    if not (hasattr(shapes, "geometry") and hasattr(shapes, "crs")):
+        return shapes
+    return _collection(in_degrees(np.array(list(shapes.geometry), object), shapes.crs, name))
 
 
 def _read(path: Path) -> Any:
@@ -85,28 +130,29 @@ def _collection(shapes: Any) -> dict[str, Any]:
     return {"type": "GeometryCollection", "geometries": parts}
 
 
-def _polygons(item: Any, where: str) -> Iterator[tuple[Any, str]]:
-    """Yield the rings of each polygon in a GeoJSON object, and their path in the object for errors."""
+def _parts(item: Any, where: str, wanted: str) -> Iterator[tuple[Any, str]]:
+    """Yield the coordinates of each shape of a wanted type in a GeoJSON object, and their path in it for errors."""
     kind = item.get("type") if isinstance(item, Mapping) else None
     kind = kind if isinstance(kind, str) else None
-    parts = {"FeatureCollection": "features", "GeometryCollection": "geometries", "MultiPolygon": "coordinates"}
+    many = f"Multi{wanted}"
+    parts = {"FeatureCollection": "features", "GeometryCollection": "geometries", many: "coordinates"}
     if kind in parts:
         members = item.get(parts[kind])
         if not isinstance(members, list | tuple):
             raise QueryError(f"{where} is a {kind} without a list of {parts[kind]}")
         for at, member in enumerate(members):
             inside = f"{where}.{parts[kind]}[{at}]"
-            if kind == "MultiPolygon":
+            if kind == many:
                 yield member, inside
             else:
-                yield from _polygons(member, inside)
+                yield from _parts(member, inside, wanted)
     elif kind == "Feature":
-        yield from _polygons(item.get("geometry"), f"{where}.geometry")
-    elif kind == "Polygon":
+        yield from _parts(item.get("geometry"), f"{where}.geometry", wanted)
+    elif kind == wanted:
         yield item.get("coordinates"), f"{where}.coordinates"
     else:
         what = "no GeoJSON object" if kind is None else f"a {kind:.40}"
-        raise QueryError(f"{where} is {what}; give a Polygon or MultiPolygon, or features or a collection of them")
+        raise QueryError(f"{where} is {what}; give a {wanted} or {many}, or features or a collection of them")
 
 
 def _polygon(rings: Any, where: str) -> Any:

@@ -26,7 +26,7 @@ from vkssp.graph.traffic import Change, changed_weights, speed_weights
 from vkssp.resource import Resource
 from vkssp.route import Place, Route
 from vkssp.routing.alternatives import MAX_SHARING, MAX_STRETCH, MIN_OPTIMAL, checked_bounds, find_alternatives
-from vkssp.routing.areas import Areas, read_areas
+from vkssp.routing.areas import Areas, read_areas, read_lines
 from vkssp.routing.cells import Cells, grid, hexagons
 from vkssp.routing.derived import Derived, Key
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
@@ -240,7 +240,7 @@ class Router(Resource):
         wanted = frozenset([classes] if isinstance(classes, str) else classes)
         return self._derive(("excluding", wanted), lambda index: index.excluding(_of_classes(index, wanted)))
 
-    def avoiding(self, areas: Areas) -> Router:
+    def avoiding(self, areas: Areas | None = None, *, lines: Areas | None = None) -> Router:
         """Return a router on the same streets that enters no area of some, as if they had been given as `avoid`.
 
         The router shares the streets, the preparation and the devices with this one, follows changes of its weights
@@ -249,17 +249,23 @@ class Router(Resource):
 
         Parameters
         ----------
-        areas : str, Path, mapping or geometry
+        areas : str, Path, mapping or geometry, optional
             Areas, beside those that this router avoids; see the argument `avoid` of `Router`.
+        lines : mapping or geometry, optional
+            Lines that no route crosses, such as a closed border: a GeoJSON object, a shapely geometry or a
+            GeoDataFrame, in degrees. They are strips of a metre.
 
         Raises
         ------
         QueryError
-            If an area is not valid, or if no street would be left.
+            If an area or a line is not valid, if there are neither, or if no street would be left.
         FormatError
             If a file with areas cannot be read.
         """
-        area = read_areas(areas)
+        parts = [read(given) for read, given in ((read_areas, areas), (read_lines, lines)) if given is not None]
+        if not parts:
+            raise QueryError("there is nothing to avoid; give areas or lines")
+        area = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
         return self._derive(("avoiding", area.normalize().wkb), lambda index: index.avoiding(area))
 
     def minimizing(self, metric: str) -> Router:
