@@ -42,6 +42,8 @@ ROUTES, TABLES, OF_TABLE, OF_ROUTE = 150, 30, 6, 4
 SHARE, SPEEDS = 0.3, (40.0, 9.0)
 #: Seconds between changes, most seconds after a kill in which connections may break, seconds of an answer.
 CHANGE_S, LOST_S, ANSWER_S = 2.0, 5.0, 60.0
+#: Seconds after which a connection is not used again: the server ends connections without requests after 5.
+IDLE_S = 2.0
 #: Most failures that are printed.
 SHOWN = 20
 #: Requests without a known answer; all have status 200, or 400 if there is no route.
@@ -169,9 +171,13 @@ class Client(threading.Thread):
         self.state, self._known, self._box, self._pause = state, known, box, pause
         self._rng = random.Random(seed)
         self._connection: http.client.HTTPConnection | None = None
+        self._used = 0.0
 
     def ask(self, url: str) -> tuple[int, bytes]:
         """Return status and body of an answer, over a connection that may be older."""
+        if self._connection is not None and time.monotonic() - self._used > IDLE_S:
+            self._connection.close()
+            self._connection = None
         if self._connection is None:
             self._connection = http.client.HTTPConnection("127.0.0.1", self.state.port, timeout=ANSWER_S)
         try:
@@ -182,6 +188,8 @@ class Client(threading.Thread):
             self._connection.close()
             self._connection = None
             raise
+        finally:
+            self._used = time.monotonic()
 
     def again(self, url: str) -> tuple[int, bytes] | None:
         """Return an answer; ask again while a process that was killed may be to blame."""

@@ -60,11 +60,13 @@ class Cases:
             lat, lon = (float(of[node]) + self._rng.gauss(0, 1e-4) for of in (graph.lat, graph.lon))
             place = round(lat, 6), round(lon, 6)
             try:
-                self.router.route(place, self._hub())
-                self.router.route(self._hub(), place)
-                return place
+                ends = self.router.route(place, self._hub()).places[0], self.router.route(self._hub(), place).places[1]
             except VksspError:
                 continue
+            (nearest,) = self.router.nearest(place)
+            # Beside a street that can only be left, or only be reached, a radius changes the street that is taken.
+            if all((end.snapped_lat, end.snapped_lon) == (nearest.snapped_lat, nearest.snapped_lon) for end in ends):
+                return place
 
     def _hub(self) -> tuple[float, float]:
         graph = self.router.graph

@@ -77,6 +77,8 @@ def test_table(client: TestClient) -> None:
     assert answer["fallback_speed_cells"] == [[0, 1]]
     assert answer["durations"][0] == [20.0, pytest.approx(20.0, abs=0.2)]
     assert "sources" not in answer
+    answer = client.get(f"/table/v1/car/0,0;0.001,0?scale_factor={10**308}").json()
+    assert answer["durations"] == [[0.0, 214748364.6], [214748364.6, 0.0]]  # and no warning of an overflow
 
 
 @pytest.mark.parametrize(

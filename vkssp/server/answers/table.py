@@ -53,8 +53,8 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
         answer["fallback_speed_cells"] = np.ascontiguousarray(np.argwhere(lacking))
     for name, cells in values.items():
         scale = request.scale_factor if name == "duration" else 1.0
-        with np.errstate(over="ignore"):  # more than any duration is the longest one
-            tenths = scale * (10.0 * cells.astype(np.float64))
+        with np.errstate(over="ignore"):  # the largest factors make infinity of all but zero
+            tenths = scale * cells.astype(np.float64) * 10.0
         answer[f"{name}s"] = np.minimum(np.floor(tenths + 0.5), _MOST_TENTHS) / 10.0
     if not request.skip_waypoints:
         shown = {index: waypoint(place, request) for index, place in waypoints.items()}
