@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 from vkssp.extras import optional
 
@@ -215,7 +216,7 @@ def _step(one: Mapping[str, Any]) -> dict[str, Any]:
         **one,
         **_geometry(one),
         "maneuver": maneuver,
-        "intersections": [_intersection(at) for at in one["intersections"]],
+        "intersections": [*map(_intersection, orjson.loads(orjson.dumps(one["intersections"])))],  # written as JSON
         "is_left_hand": one["driving_side"] == "left",
     }
 
