@@ -293,8 +293,8 @@ class LegTurns:
 
     def _between(self, at: int) -> float:
         """Return the metres from the end of a manoeuvre, perhaps between carriageways, to the next one."""
-        turn, last = self.turns[at], self.begin(self.turns[at + 1])
-        first = self.begin(turn) if turn.last < 0 else self._rows[turn.last][0] + 1
+        turn, last = self.turns[at], self.turns[at + 1].begin
+        first = turn.begin if turn.last < 0 else self._rows[turn.last][0] + 1
         return self._metres[last] - self._metres[first]
 
     def arrives(self, turn: Turn) -> float:
