@@ -149,20 +149,35 @@ def _near(field: Any, piece: Floats, x: float, y: float, cell: float, scale: Flo
     squared = dx * dx + dy * dy
     inverse = 1.0 / squared if squared > 0.0 else 0.0
     reach = most / min(scale[0], scale[BLOCK])
+    west, east = min(x0, x1) - reach, max(x0, x1) + reach
+    # What the piece covers of a row, as `_strip` finds it, without a division for each row.
+    steep = abs(dy) > 1e-9 * (abs(dx) + reach)
+    slope = dx / dy if steep else 0.0
+    half = reach * math.sqrt(1.0 + slope * slope)
+    per_cell = 1.0 / cell
     first = max(0, math.ceil((min(y0, y1) - reach - y) / cell))
     last = min(BLOCK, math.floor((max(y0, y1) + reach - y) / cell))
     for j in range(first, last + 1):
         py = y + j * cell
-        left, right = _strip(x0, y0, x1, y1, reach, py, py)
+        left, right = west, east
+        if steep:
+            middle = x0 + (py - y0) * slope
+            left, right = max(left, middle - half), min(right, middle + half)
         square = scale[j] * scale[j]
-        for i in range(max(0, math.ceil((left - x) / cell)), min(BLOCK, math.floor((right - x) / cell)) + 1):
-            ax, ay = x + i * cell - x0, py - y0
-            part = min(1.0, max(0.0, (ax * dx + ay * dy) * inverse))
+        ay0 = py - y0
+        begin, end = np.int64(math.ceil((left - x) * per_cell)), np.int64(math.floor((right - x) * per_cell))
+        low, high = np.uint64(max(np.int64(0), begin)), max(np.int64(-1), min(np.int64(BLOCK), end))
+        nodes = field[j]
+        for i in range(low, np.uint64(high + 1)):
+            ax = x + np.float64(np.int32(i)) * cell - x0
+            part = (ax * dx + ay0 * dy) * inverse
+            part = part if part > 0.0 else 0.0
+            part = part if part < 1.0 else 1.0
             ax -= part * dx
-            ay -= part * dy
+            ay = ay0 - part * dy
             distance = (ax * ax + ay * ay) * square
-            if distance < field[j, i]:
-                field[j, i] = distance
+            before = nodes[i]
+            nodes[i] = distance if distance < before else before
 
 
 @jit_allocating
