@@ -188,7 +188,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes, and threads of OSRM")
     parser.add_argument("--connections", type=int, default=8, help="connections at a time")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind; the servers take turns")
-    parser.add_argument("--seconds", type=float, default=4.0, help="seconds of a round")
+    parser.add_argument("--seconds", type=int, default=4, help="seconds of a round")
     parser.add_argument(
         "--kinds", nargs="*", choices=tuple(KINDS), default=tuple(KINDS), help="requests; all by default"
     )
