@@ -67,6 +67,7 @@ LAST = get(NEAREST, b"Connection: close")
         [get(NEAREST[:-2]), get(NEAREST + b"?number=0"), get(NEAREST + b"?number=9"), LAST],
         [get(NEAREST, b"Content-Length: 5"), b"12", b"345" + get(ROUTE), LAST],
         [get(NEAREST).replace(b"GET", b"HEAD"), get(NEAREST), LAST],
+        [get(NEAREST + b"?"), get(NEAREST + b"#a"), get(NEAREST + b"%20"), get(b"http://a" + NEAREST), LAST],
         [get(NEAREST).replace(b"1.1", b"1.0")],
         [get(NEAREST), b"GET  \0\r\n\r\n"],
         [get(NEAREST, b"Connection: Upgrade", b"Upgrade: h2c"), LAST],

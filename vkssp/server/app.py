@@ -111,6 +111,8 @@ class _Server:
         """Return head and body of an answer, if it is short work; see `vkssp.server.protocol`."""
         if not self.workers.in_loop or len(url) > self._limits.url_bytes:
             return None
+        if b"#" in url or url.endswith(b"?"):  # parts that the usual way drops
+            return None
         began, service, code, status = time.perf_counter(), "none", "Ok", b"200 OK"
         try:
             target = parsed_target(url)
