@@ -721,14 +721,17 @@ def find_slip_roads(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
         if (net.side[slip ^ 1, FLAGS] & OPEN) != 0 or net.side[slip, MODE] != net.side[came, MODE]:
             continue
         same = net.side[slip, NAME] != 0 and net.side[slip, NAME] == net.side[street, NAME] == net.side[came, NAME]
-        if same and same_class(net, slip, street):
-            continue  # the street divides
+        divides = same and same_class(net, slip, street)
+        if divides and length > _SHORT_M:
+            continue
         most = slip_metres(net.side[slip, RANK])
         if length > most or chain_length(net, slip) > 1.4 * most:
             continue
         if leads_around(net, other, came, street, slip):
             view.kind[k] = SLIPROAD
-            if view.kind[main] == FORK or view.kind[main] == TURN or view.kind[main] == CONTINUE:
+            if divides and view.kind[main] == FORK:
+                set_turn(net, view, came, main)
+            elif view.kind[main] == FORK or view.kind[main] == TURN or view.kind[main] == CONTINUE:
                 set_obvious(net, view, count, came, main, False)
 
 
