@@ -224,6 +224,7 @@ def _view() -> View:
         np.zeros(MOST_ROADS, np.bool_),
         np.zeros(MOST_ROADS, np.int64),
         np.zeros(MOST_ROADS, np.int64),
+        np.zeros(MOST_ROADS, np.bool_),
     )
 
 

@@ -87,6 +87,8 @@ class View(NamedTuple):
         Whether the turn onto each road is allowed.
     kind, modifier
         Manoeuvre of the turn.
+    renamed
+        Whether the turn changes the name of the street.
     """
 
     side: Any
@@ -95,6 +97,7 @@ class View(NamedTuple):
     entry: Any
     kind: Any
     modifier: Any
+    renamed: Any
 
 
 @jit_part

@@ -125,12 +125,13 @@ def from_straight(view: Any, k: Any) -> Any:
 
 
 @jit_part
-def basic_kind(net: Any, came: Any, side: Any) -> Any:
+def basic_kind(net: Any, view: Any, came: Any, k: Any) -> Any:
     """Return the kind of a turn that is not obvious."""
+    side = view.side[k]
     leaves_motorway = is_motorway(net, came) and (net.side[side, FLAGS] & LINK) != 0
     if (is_ramp(net, side) and not is_ramp(net, came)) or leaves_motorway:
         return ON_RAMP
-    if net.side[came, NAME] != 0 and net.side[side, NAME] != 0 and not renamed(net, came, side):
+    if net.side[came, NAME] != 0 and net.side[side, NAME] != 0 and not view.renamed[k]:
         return CONTINUE
     return TURN
 
@@ -139,7 +140,7 @@ def basic_kind(net: Any, came: Any, side: Any) -> Any:
 def set_turn(net: Any, view: Any, came: Any, k: Any) -> None:
     """Make a road a turn by its angle, if it may be entered."""
     if view.entry[k]:
-        view.kind[k] = basic_kind(net, came, view.side[k])
+        view.kind[k] = basic_kind(net, view, came, k)
         view.modifier[k] = modifier_of(view.angle[k])
 
 
@@ -175,11 +176,11 @@ def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any
     if not view.entry[k]:
         return
     side, angle = view.side[k], view.angle[k]
-    kind = basic_kind(net, came, side)
+    kind = basic_kind(net, view, came, k)
     modifier = modifier_of(angle)
     other_mode = net.side[came, MODE] != net.side[side, MODE]
     if kind == TURN:
-        if renamed(net, came, side):
+        if view.renamed[k]:
             if through:
                 if is_motorway(net, side):
                     kind = MERGE
@@ -198,7 +199,7 @@ def set_obvious(net: Any, view: Any, count: Any, came: Any, k: Any, through: Any
             kind = SUPPRESSED if count > 2 else NO_TURN
     elif kind == CONTINUE:
         kind = NOTIFICATION if other_mode else SUPPRESSED if count > 2 else NO_TURN
-        if not other_mode and renamed(net, came, side):
+        if not other_mode and view.renamed[k]:
             kind = NEW_NAME
     view.kind[k] = kind
     view.modifier[k] = modifier
@@ -375,11 +376,11 @@ def set_fork(net: Any, view: Any, count: Any, came: Any, right: Any, left: Any) 
     minor_left = (net.side[view.side[left], FLAGS] & MINOR) != 0
     if off_left < NO_DEVIATION and off_right > FUZZY and minor_right and not minor_left:
         set_obvious(net, view, count, came, left, False)
-        set_kind(view, right, basic_kind(net, came, view.side[right]), SLIGHT_RIGHT)
+        set_kind(view, right, basic_kind(net, view, came, right), SLIGHT_RIGHT)
         return
     if off_right < NO_DEVIATION and off_left > FUZZY and minor_left and not minor_right:
         set_obvious(net, view, count, came, right, False)
-        set_kind(view, left, basic_kind(net, came, view.side[left]), SLIGHT_LEFT)
+        set_kind(view, left, basic_kind(net, view, came, left), SLIGHT_LEFT)
         return
     # Streets that leave on one line are on neither side of each other.
     apart = view.angle[left] - view.angle[right] > _EQUAL
@@ -455,8 +456,8 @@ def spread_around(view: Any, right: Any, left: Any, count: Any) -> None:
 
 
 @jit_part
-def handle_streets(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
-    """Classify the turns at an intersection of ordinary streets."""
+def handle_streets(net: Any, view: Any, count: Any, came: Any, obvious: Any) -> None:
+    """Classify the turns at an intersection of ordinary streets, given the obvious continuation."""
     for k in range(count):
         set_turn(net, view, came, k)
     if view.entry[0]:
@@ -466,7 +467,6 @@ def handle_streets(net: Any, view: Any, other: Any, count: Any, came: Any) -> No
     if count == 2:
         set_obvious(net, view, count, came, 1, is_through_street(net, view, count, 1))
         return
-    obvious = find_obvious(net, view, other, count, came)
     right, left = find_fork(net, view, count, came)
     if obvious == 0 and left > right:
         set_fork(net, view, count, came, right, left)
@@ -474,7 +474,7 @@ def handle_streets(net: Any, view: Any, other: Any, count: Any, came: Any) -> No
         return
     if count == 3 and obvious == 0 and is_end_of_road(view):
         for k, modifier in ((1, RIGHT), (2, LEFT)):
-            kind = basic_kind(net, came, view.side[k])
+            kind = basic_kind(net, view, came, k)
             set_kind(view, k, kind if kind == ON_RAMP else END_OF_ROAD, modifier)
         return
     if obvious != 0:
@@ -512,8 +512,8 @@ def is_motorway_junction(net: Any, view: Any, count: Any) -> Any:
 
 
 @jit_part
-def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
-    """Classify the turns at an intersection of motorways and their slip roads."""
+def handle_motorway(net: Any, view: Any, count: Any, came: Any, found: Any) -> Any:
+    """Classify the turns at an intersection of motorways and their slip roads; return whether it is such."""
     motorways = ramps = 0
     for k in range(count):
         if view.entry[k]:
@@ -532,7 +532,7 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
                     onward, off = k, here
         obvious = onward
         if motorways > 1:
-            obvious = find_obvious(net, view, other, count, came) if ramps > 0 else 0
+            obvious = found if ramps > 0 else 0
             if ramps > 0 and off < NO_DEVIATION:
                 obvious = onward
         if obvious != 0:
@@ -546,13 +546,13 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
                 else:
                     kind = OFF_RAMP if is_ramp(net, view.side[k]) else TURN
                     set_kind(view, k, kind, LEFT if view.angle[k] > 215.0 else SLIGHT_LEFT)
-            return
+            return True
         fork_open(net, view, count, came, motorways + ramps)
-        return
+        return True
     if motorways + ramps == 1:
         if count == 2:
             set_obvious(net, view, count, came, 1, is_through_street(net, view, count, 1))
-            return
+            return True
         if count == 3:
             target = 1 if view.entry[1] else 2
             passing = 3 - target
@@ -561,7 +561,7 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
                 set_kind(view, target, MERGE, SLIGHT_LEFT if target == 1 else SLIGHT_RIGHT)
             else:
                 set_obvious(net, view, count, came, target, is_through_street(net, view, count, target))
-            return
+            return True
     if count == 3 and motorways + ramps == 2:
         if is_ramp(net, view.side[1]) == is_ramp(net, view.side[2]):
             set_fork(net, view, count, came, 1, 2)
@@ -570,7 +570,7 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
             set_obvious(net, view, count, came, target, is_through_street(net, view, count, target))
             ramp = 3 - target
             set_kind(view, ramp, OFF_RAMP, SLIGHT_RIGHT if ramp == 1 else SLIGHT_LEFT)
-        return
+        return True
     if count == 4:
         passed = False
         for k in range(1, count):
@@ -584,8 +584,8 @@ def handle_motorway(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
                 modifier = modifier_of(view.angle[k])
                 modifier = SLIGHT_RIGHT if modifier == RIGHT else SLIGHT_LEFT if modifier == LEFT else modifier
                 set_kind(view, k, OFF_RAMP, modifier)
-        return
-    handle_streets(net, view, other, count, came)
+        return True
+    return False
 
 
 @jit_part
@@ -609,11 +609,9 @@ def fork_open(net: Any, view: Any, count: Any, came: Any, number: Any) -> None:
 
 
 @jit_part
-def handle_ring(net: Any, view: Any, other: Any, count: Any, came: Any) -> None:
-    """Classify the turns into, in and out of a roundabout."""
+def handle_ring(net: Any, view: Any, count: Any, came: Any) -> None:
+    """Classify the turns into, in and out of a roundabout, given those of streets that lead to it."""
     inside = is_ring(net, came)
-    if not inside:
-        handle_streets(net, view, other, count, came)
     for k in range(count):
         on_ring = is_ring(net, view.side[k])
         if inside:
@@ -739,13 +737,21 @@ def find_slip_roads(net: Any, view: Any, other: Any, count: Any, came: Any) -> N
 def classify(net: Any, view: Any, other: Any, came: Any) -> Any:
     """Classify the turns at the head of a side, and return the number of its roads."""
     count = look(net, view, came)
-    if meets_ring(net, view, count, came):
-        handle_ring(net, view, other, count, came)
-        return count
-    if is_motorway_junction(net, view, count) and (net.side[came, FLAGS] & MOTORWAY) != 0:
-        handle_motorway(net, view, other, count, came)
+    for k in range(count):
+        view.renamed[k] = renamed(net, came, view.side[k])
+    # Functions are called once, as the compiler puts them in wherever they are called.
+    obvious = find_obvious(net, view, other, count, came)
+    at_ring = meets_ring(net, view, count, came)
+    if at_ring:
+        done = is_ring(net, came)
     else:
-        handle_streets(net, view, other, count, came)
+        on_motorway = is_motorway_junction(net, view, count) and (net.side[came, FLAGS] & MOTORWAY) != 0
+        done = on_motorway and handle_motorway(net, view, count, came, obvious)
+    if not done:
+        handle_streets(net, view, count, came, obvious)
+    if at_ring:
+        handle_ring(net, view, count, came)
+        return count
     find_slip_roads(net, view, other, count, came)
     if (net.side[came, FLAGS] & CARRIED) != 0:
         # Where only ferries meet, nobody turns on board.
