@@ -57,7 +57,7 @@ class Served:
             alternatives=options.max_alternatives,
         )
         config = uvicorn.Config(
-            application(self._datasets, limits),
+            application(self._datasets, limits, live_map=False),
             host=options.ip,
             port=options.port,
             log_level="error",

@@ -152,7 +152,7 @@ def test_places_may_be_at_any_distance(router: Router) -> None:
         assert one["name"] == "Street 1" and one["distance"] > 1e7
         assert far.get("/route/v1/car/-20,0;20,0").json()["routes"][0]["duration"] == 30.0
         assert far.get("/route/v1/car/-20,0;20,0?radiuses=;5000").json()["code"] == "NoSegment"
-        assert far.get("/match/v1/car/20,0;20,1").json()["code"] == "NoMatch"
+        assert far.get("/match/v1/car/20,0;20,1").json()["code"] == "NoSegment"
 
 
 def test_conditions_of_places(client: TestClient) -> None:

@@ -104,7 +104,7 @@ def with_segment_speeds(
             before = known[at, side] * size
             values = np.where(is_open, np.clip(np.rint(values / whole), 1.0, MOST_PIECE_UNITS) * whole, values)
             new[name] = known.copy()
-            new[name][at[is_open], side[is_open]] = (values / size)[is_open]
+            new[name][at[is_open], side[is_open]] = (values if size == 1.0 else np.rint(values / size))[is_open]
         amounts += np.bincount(arc[is_open], (values - before)[is_open], graph.num_arcs)
     changed = _changed(graph, weigh, turn, drive, of_turn, unit)
     if new:

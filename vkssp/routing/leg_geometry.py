@@ -84,7 +84,8 @@ class LegGeometry:
         # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
         self._cut = begun and first.at > 0.0, last.arc >= 0 and last.at < 1.0
         cuts = start if self._cut[0] else None, end if self._cut[1] else None
-        if streets is not None and streets.piece_weight is not None:
+        self._is_rounded = streets is not None and streets.piece_weight is not None
+        if self._is_rounded:
             for place in {0, count - 1} if count else ():
                 ends = cuts[0] if place == 0 else None, cuts[1] if place == count - 1 else None
                 if ends != (None, None):  # points are rounded, and so are not where shares of lengths end
@@ -96,6 +97,31 @@ class LegGeometry:
         self.turns_weighed = _turns(index.graph, self.arcs) if apart else self.turns
         self._start, self._end, self._along, self._all_points = start, end, along, index.points
         self._lines, self._arcs_of_lines = index.polylines, index.arcs_by_polyline
+
+    @property
+    def headings(self) -> tuple[float | None, float | None]:
+        """Directions of the pieces on which the leg begins and ends, in degrees clockwise from north.
+
+        None if nothing of them is travelled, or if points are not rounded, so that those of the leg tell the direction.
+        """
+        if not self._is_rounded or not len(self.arcs) or self.across is not None:
+            return None, None
+        return self._heading(0, self._start if self._cut[0] else None), self._heading(
+            -1, self._end if self._cut[1] else None
+        )
+
+    def _heading(self, row: int, snap: Snap | None) -> float | None:
+        arc = self.arcs[row]
+        line, backward = int(self._lines.polyline_of[arc]), bool(self._lines.backward[arc])
+        first, last = int(self._lines.first[line]), int(self._lines.first[line + 1]) - 1
+        piece = first if (row == 0) != backward else last - 1
+        if snap is not None:
+            begins = row == 0
+            if self.parts[row] == 0.0 or snap.share == float(begins != backward):
+                return None
+            piece = first + snap.segment
+        ends = self._all_points[piece : piece + 2][:: -1 if backward else 1]
+        return float(kernels("vkssp.guidance.kernels.shape").bearing_between(*ends.ravel().tolist()))
 
     @property
     def arc_at_end(self) -> int:

@@ -243,7 +243,8 @@ def _before_signals(index: StreetIndex, snap: Snap) -> Snap:
     line, moved = ends[0] if len(ends) == 1 else snap.polyline, snap
     if line != snap.polyline:
         last = len(index.polyline_points(line)) - 2
-        moved = snap._replace(polyline=line, fraction=float(not is_reversed), segment=0 if is_reversed else last)
+        at_end = float(not is_reversed)
+        moved = snap._replace(polyline=line, fraction=at_end, segment=0 if is_reversed else last, share=at_end)
     return moved._replace(arcs=tuple(index.arcs(line).tolist()))
 
 

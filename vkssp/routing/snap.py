@@ -19,6 +19,7 @@ from vkssp.graph import Graph
 from vkssp.graph.csr import within
 from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
 from vkssp.graph.scaling import in_units
+from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.jit import kernels
 from vkssp.memory import require
 from vkssp.routing.avoid import Avoided
@@ -684,7 +685,9 @@ def _on_whole_piece(
     lat = math.degrees(2.0 * math.atan(math.exp(math.radians(y0 + share * up))) - math.pi / 2)
     lon = x0 + share * aside
     lon = (lon + 180.0) % 360.0 - 180.0 if abs(lon) > 180.0 else lon
-    return share, round(lat, 6), round(lon, 6)
+    # The same numbers as those of a point of a street with these coordinates.
+    lat, lon = (10 * round(1e6 * degrees) * COORDINATE_SCALE for degrees in (lat, lon))
+    return share, lat, lon
 
 
 def _on_mercator(lat: float, lon: float) -> tuple[float, float]:

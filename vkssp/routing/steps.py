@@ -64,7 +64,7 @@ def steps_of(
     arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
     places = first_points[arcs].tolist()
     turns_of = [_turns_into(of_turns, geometry.arcs, arcs) for of_turns in (geometry.turns_weighed, geometry.turns)]
-    crossings = cache(partial(_crossings, leg, points))
+    crossings = cache(partial(_crossings, leg, geometry))
     steps = []
     for at, turn in enumerate(leg.turns):
         is_end = turn.kind == ARRIVE
@@ -79,7 +79,7 @@ def steps_of(
                 metres, weight, time = metres + own_m, weight + own, time + own
         side = turn.label
         name, ref = texts[net.side[side, NAME]], texts[net.side[side, REF]]
-        before, after = _bearings(leg, at, points)
+        before, after = _bearings(leg, at, geometry)
         kind, modifier = KIND_NAMES.get(turn.kind, ""), MODIFIERS[turn.modifier]
         if turn.kind == ENTER:
             kind = _RINGS[turn.ring]
@@ -202,13 +202,15 @@ def _without_streets(
     return depart, arrive
 
 
-def _bearings(leg: LegTurns, at: int, points: npt.NDArray[np.float64]) -> tuple[int, int]:
+def _bearings(leg: LegTurns, at: int, geometry: LegGeometry) -> tuple[int, int]:
     """Return the directions before and after a manoeuvre."""
-    turn = leg.turns[at]
-    if turn.kind == DEPART:
-        return 0, _rounded(_along(points[0], points[1])) if len(points) > 1 else 0
-    if turn.kind == ARRIVE:
-        return (_rounded(_along(points[-2], points[-1])) if len(points) > 1 else 0), 0
+    turn, points = leg.turns[at], geometry.shape[0]
+    if turn.kind in (DEPART, ARRIVE):
+        heading = geometry.headings[turn.kind == ARRIVE]
+        if heading is None:
+            ends = points[-2:] if turn.kind == ARRIVE else points[:2]
+            heading = _along(*ends) if len(points) > 1 else 0.0
+        return (_rounded(heading), 0) if turn.kind == ARRIVE else (0, _rounded(heading))
     return _rounded(leg.arrives(turn)), _rounded(leg.leaves(turn))
 
 
@@ -222,10 +224,10 @@ def _rounded(degrees: float) -> int:
     return round(degrees) % 360
 
 
-def _crossings(leg: LegTurns, points: npt.NDArray[np.float64]) -> Crossings:
+def _crossings(leg: LegTurns, geometry: LegGeometry) -> Crossings:
     """Return the intersections along a leg, its departure and its arrival included."""
-    found, network, last = leg.crossings, leg.network, len(leg.turns) - 1
-    before, after = _bearings(leg, 0, points)[1], (_bearings(leg, last, points)[0] + 180) % 360
+    found, network, last, points = leg.crossings, leg.network, len(leg.turns) - 1, geometry.shape[0]
+    before, after = _bearings(leg, 0, geometry)[1], (_bearings(leg, last, geometry)[0] + 180) % 360
     begins, ends = np.zeros((1, 2), np.int64), np.zeros((1, 2), np.int64)
     begins[0, 0] = ends[0, 1] = -1
     sides = np.concatenate([leg.path.sides[:1], leg.taken])

@@ -327,7 +327,7 @@ def _told(error: RequestError) -> bytes:
 class Application:
     """The server as an ASGI application; see `application`."""
 
-    def __init__(self, server: _Server, raster: str) -> None:
+    def __init__(self, server: _Server, live_map: LiveMap | None) -> None:
         self._server, self.change = server, server.change
 
         @asynccontextmanager
@@ -349,7 +349,7 @@ class Application:
             route("/accessibility/v1/{profile}", server.accessibility, "POST"),
             route("/opportunities/v1/{profile}", server.opportunities, "POST"),
             route("/speeds", server.speeds, "POST"),
-            *LiveMap(server.datasets, server.workers.run, raster).routes,
+            *(() if live_map is None else live_map.routes),
             Mount("/", server.services),
         ]
         self._others = Starlette(routes=routes, lifespan=lifespan)
@@ -374,6 +374,7 @@ def application(
     in_loop: bool = False,
     origin: str = "*",
     token: str = "",
+    live_map: bool = True,
     raster: str = "",
     metrics: Metrics | None = None,
     ask_all: Change | None = None,
@@ -395,6 +396,8 @@ def application(
         Origin of web pages that may use the server, ``"*"`` for all, empty for none.
     token : str
         Secret of those who may change weights; empty if nobody may.
+    live_map : bool
+        Whether ``/`` is a map for browsers; otherwise no service has this path, as in OSRM.
     raster : str
         URL of raster tiles behind the streets of the live map, with ``{z}``, ``{x}`` and ``{y}``; empty for none.
     metrics : Metrics, optional
@@ -405,4 +408,5 @@ def application(
     found = datasets if isinstance(datasets, Datasets) else Datasets(datasets)
     limits = limits or Limits()
     workers = Workers(threads or num_cores(), limits.waiting, limits.seconds, in_loop=in_loop)
-    return Application(_Server(found, limits, workers, origin, token, metrics or Metrics(), ask_all), raster)
+    page = LiveMap(found, workers.run, raster) if live_map else None
+    return Application(_Server(found, limits, workers, origin, token, metrics or Metrics(), ask_all), page)
