@@ -68,7 +68,9 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="URL",
         help="raster tiles behind the streets of the map at /, with {z}, {x}, {y}",
     )
-    parser.add_argument("--no-map", action="store_true", help="serve no map for browsers at /")
+    parser.add_argument(
+        "--live-map", action=argparse.BooleanOptionalAction, default=True, help="a map for browsers at / (default: yes)"
+    )
     parser.add_argument("--access-log", action="store_true", help="log every request")
     add_solver(parser)
     group = parser.rare_group("limits of requests (-1: none)")
@@ -144,7 +146,7 @@ def run(args: argparse.Namespace) -> Result:
             in_loop=True,
             origin=origin,
             token=token,
-            live_map=not args.no_map,
+            live_map=args.live_map,
             raster=args.raster,
             metrics=Metrics(figures, number),
             ask_all=ask_all,
