@@ -41,7 +41,7 @@ def with_segment_speeds(
     """Return a graph with other speeds between OSM nodes.
 
     Arcs keep the time of the turn into them. Streets are cut where a piece is closed; the nodes at which they are cut
-    have numbers after all others (`vkssp.graph.closed_pieces`).
+    have numbers after all others (``vkssp.graph.closed_pieces``).
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ class Streets:
     weight_name : str
         What weights are: "duration", "distance", or another name, such as "routability"; empty if unknown.
     ellipsoid : bool
-        Whether lengths are those on the ellipsoid WGS84 by `vkssp.graph.geo.ground_metres`, not on a sphere.
+        Whether lengths are those on the ellipsoid WGS84 by ``vkssp.graph.geo.ground_metres``, not on a sphere.
     class_names : tuple of str
         Names of classes of streets, such as "toll", 32 at most.
     node : numpy.ndarray or None

@@ -241,7 +241,7 @@ class Router(Resource):
         return self._derive(("excluding", wanted), lambda index: index.excluding(_of_classes(index, wanted)))
 
     def avoiding(self, areas: Areas | None = None, *, lines: Areas | None = None) -> Router:
-        """Return a router on the same streets that enters no area of some, as if they had been given as `avoid`.
+        """Return a router on the same streets that enters no area of some, as if they had been given as ``avoid``.
 
         The router shares the streets, the preparation and the devices with this one, follows changes of its weights
         when it is asked for again, and is closed with it. This router keeps it for the next call with the same areas,
@@ -250,7 +250,7 @@ class Router(Resource):
         Parameters
         ----------
         areas : str, Path, mapping or geometry, optional
-            Areas, beside those that this router avoids; see the argument `avoid` of `Router`.
+            Areas, beside those that this router avoids; see the argument ``avoid`` of `Router`.
         lines : mapping or geometry, optional
             Lines that no route crosses, such as a closed border: a GeoJSON object, a shapely geometry or a
             GeoDataFrame, in degrees. They are strips of a metre.
