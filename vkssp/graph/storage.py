@@ -16,6 +16,7 @@ from vkssp.arrays import own
 from vkssp.checks import no_file, path_of, shown
 from vkssp.errors import FormatError, GraphError
 from vkssp.files import atomic_write, check_ending
+from vkssp.graph.basemap import Basemap
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.streets import Streets
 from vkssp.memory import require
@@ -30,9 +31,9 @@ _VERSION, _VERSION_WITH_TURNS = 1, 2
 #: Graphs of real weights, or with names of nodes, have the third version, because other readers would take units for
 #: weights, and positions for names.
 _VERSION_WITH_UNITS = 3
-# Graphs with a hierarchy need no version of their own: results are the same without the hierarchy, and a reader without
-# support for hierarchies ignores arrays with unknown names.
-_HIERARCHY = "hierarchy_"
+# Graphs with a hierarchy or a basemap need no version of their own: results are the same without, and a reader without
+# support for them ignores arrays with unknown names.
+_HIERARCHY, _BASEMAP = "hierarchy_", "basemap_"
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 _NAMES_OF_NODES = "names"
@@ -46,6 +47,7 @@ _NAMES = frozenset(
         _NAMES_OF_NODES,
         *(f"streets_{name}" for name in (*Streets.PER_ARC, *Streets.SHARED, *_OPTIONAL, "names")),
         *(f"{_HIERARCHY}{name}" for name in Hierarchy.ARRAYS),
+        *(f"{_BASEMAP}{name}" for name in (*Basemap.DTYPES, "place_names")),
     )
 )
 
@@ -64,9 +66,11 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         arrays.update({f"streets_{name}": getattr(streets, name) for name in known})
         if set(known) & set(_TURNS):
             header["version"] = _VERSION_WITH_TURNS
-        # Names are one block of UTF-8. Each ends with a zero byte, which no OSM tag can contain.
-        text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
-        arrays["streets_names"] = np.frombuffer(text, np.uint8)
+        arrays["streets_names"] = _block_of(streets.names)
+        if streets.basemap is not None:
+            arrays.update({f"{_BASEMAP}{name}": getattr(streets.basemap, name) for name in Basemap.DTYPES})
+            arrays[f"{_BASEMAP}place_names"] = _block_of(streets.basemap.place_names)
+            header["surrounded"] = streets.basemap.surrounded
         header["seconds_per_weight"] = streets.seconds_per_weight
         header |= {"weight_name": streets.weight_name, "class_names": streets.class_names}
         if streets.ellipsoid:
@@ -210,14 +214,31 @@ def _unpacked(packed: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.fromiter(map(name_of, names), object, len(names))
 
 
+def _block_of(names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+    """Return texts as one block of UTF-8, in which each ends with a zero byte, which no OSM tag can contain."""
+    return np.frombuffer("".join(f"{name}\0" for name in names).encode("utf-8", "surrogateescape"), np.uint8)
+
+
+def _names_of(block: npt.NDArray[Any], name: str) -> tuple[str, ...]:
+    """Return the texts that `_block_of` has joined."""
+    return tuple(_text(block, name).decode("utf-8", "surrogateescape").split("\0")[:-1])
+
+
+def _basemap_from(arrays: dict[str, Any], header: dict[str, Any]) -> Basemap | None:
+    if not any(name.startswith(_BASEMAP) for name in arrays):
+        return None
+    values = {name: arrays[f"{_BASEMAP}{name}"] for name in Basemap.DTYPES}
+    names = _names_of(arrays[f"{_BASEMAP}place_names"], "basemap.place_names")
+    return Basemap(**values, surrounded=header["surrounded"], place_names=names)
+
+
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
-    text = _text(arrays["streets_names"], "streets.names")
-    names = text.decode("utf-8", "surrogateescape").split("\0")[:-1]
     values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
     values.update({name: arrays.get(f"streets_{name}") for name in _OPTIONAL})
     return Streets(
         **values,
-        names=tuple(names),
+        names=_names_of(arrays["streets_names"], "streets.names"),
+        basemap=_basemap_from(arrays, header),
         seconds_per_weight=float(header["seconds_per_weight"]),
         weight_name=header.get("weight_name", ""),
         ellipsoid=header.get("ellipsoid", False),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from vkssp.arrays import brief, fixed, own
 from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmasked, whole_number, whole_numbers
 from vkssp.errors import GraphError
+from vkssp.graph.basemap import Basemap
 from vkssp.graph.csr import ranges, within
 from vkssp.graph.manoeuvres import is_packed
 from vkssp.graph.open_areas import is_packed as is_packed_areas
@@ -146,6 +147,8 @@ class Streets:
     open_areas : numpy.ndarray or None
         Areas that are crossed in straight lines, as ``vkssp.graph.open_areas.packed`` has them, int64; None if there
         are none.
+    basemap : Basemap or None
+        Coast, water and names of places that maps show beside the streets; None if there are none.
     """
 
     __repr__ = brief
@@ -190,6 +193,7 @@ class Streets:
     open_areas: npt.NDArray[np.int64] | None = None
     source: npt.NDArray[np.uint8] | None = None
     source_names: tuple[str, ...] = ("profile",)
+    basemap: Basemap | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
@@ -351,6 +355,8 @@ class Streets:
                 )
             if int(self.source.max(initial=0)) >= len(sources):
                 raise GraphError("streets.source holds an index outside streets.source_names")
+        if self.basemap is not None and not isinstance(self.basemap, Basemap):
+            raise GraphError(f"streets.basemap is {shown(self.basemap)}; give a Basemap, or leave it out")
         if self.mode is not None and self.mode.max(initial=0) >= len(MODES):
             raise GraphError(
                 f"streets.mode holds {int(self.mode.max())}; give indices into MODES, 0 to {len(MODES) - 1}"

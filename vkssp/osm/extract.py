@@ -101,7 +101,7 @@ class Extract:
             raise no_file(source)
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
-        self._source, self.is_pbf = source, kind == "pbf"
+        self._source, self._kind, self.is_pbf = source, kind, kind == "pbf"
         require_addresses(_READER_ADDRESSES + (os.cpu_count() or 1) * _THREAD_ADDRESSES, f"reading {source}")
         if self.is_pbf:
             size = source.stat().st_size
@@ -127,6 +127,25 @@ class Extract:
             raise _several_versions(self._source)
         if self.is_pbf and has_zeros(self._source):
             raise self._unreadable(ValueError("a zero within a text"))
+        yield from self._readable(objects)
+
+    def tagged(self, tags: Iterable[tuple[str, str]]) -> Iterator[Any]:
+        """Yield the objects with any of some tags, by reading the file again."""
+        yield from self._again(NODE | WAY | RELATION, osmium.filter.TagFilter(*tags))
+
+    def ways(self, ids: list[int]) -> Iterator[Any]:
+        """Yield the ways with some ids, by reading the file again."""
+        yield from self._again(WAY, osmium.filter.IdFilter(ids))
+
+    def _again(self, kinds: Any, wanted: Any) -> Iterator[Any]:
+        try:
+            file = osmium.io.File(str(self._source), self._kind)
+            objects = iter(osmium.FileProcessor(file, kinds).with_filter(wanted))
+        except (RuntimeError, OSError) as error:
+            raise self._unreadable(error) from error
+        yield from self._readable(objects)
+
+    def _readable(self, objects: Iterator[Any]) -> Iterator[Any]:
         while True:
             try:
                 item = next(objects)
@@ -183,6 +202,22 @@ def relations_of(blobs: bytes, keys: tuple[str, ...]) -> Iterator[Any]:
     wanted.enable_for(RELATION)
     processor.with_filter(wanted)
     for item in processor:
+        if not getattr(item, "deleted", False):
+            yield item
+
+
+def relations_tagged(blobs: bytes, tags: Iterable[tuple[str, str]]) -> Iterator[Any]:
+    """Yield the relations with any of some tags of blobs of a .osm.pbf file, the first of which is the file's header.
+
+    Raises
+    ------
+    RuntimeError
+        If the blobs are damaged.
+    """
+    processor = osmium.FileProcessor(osmium.io.FileBuffer(blobs, "pbf"), RELATION)
+    wanted = osmium.filter.TagFilter(*tags)
+    wanted.enable_for(RELATION)
+    for item in processor.with_filter(wanted):
         if not getattr(item, "deleted", False):
             yield item
 

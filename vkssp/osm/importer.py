@@ -18,6 +18,7 @@ from vkssp.graph.open_areas import Ring
 from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.assembly import assemble
+from vkssp.osm.basemap import basemap_of
 from vkssp.osm.clock import clock_of
 from vkssp.osm.open_areas import read_open_areas, with_open_areas
 from vkssp.osm.pieces import Pieces, equal_pieces, shared_pieces, sums_of
@@ -45,6 +46,7 @@ def import_extract(
     turns: str | None = None,
     at: datetime | float | None = None,
     time_zone: str | Path | None = None,
+    basemap: bool = True,
 ) -> tuple[Graph, ImportReport]:
     """Make a graph from an OpenStreetMap extract.
 
@@ -77,6 +79,9 @@ def import_extract(
     time_zone : str or Path, optional
         Name of a time zone, such as ``Europe/Berlin``, or a GeoJSON file of regions with such names in the property
         ``TZID``, if `at` is a moment of all the world.
+    basemap : bool
+        Whether the graph also holds coast, water and names of places, which maps show beside the streets; see
+        `vkssp.graph.basemap.Basemap`.
 
     Returns
     -------
@@ -97,12 +102,12 @@ def import_extract(
     path_of(path)
     vehicle = profile_named(profile)
     choice(order, "order", ("natural", "z"))
-    progress, simplify = flag(progress, "progress"), flag(simplify, "simplify")
+    progress, simplify, basemap = flag(progress, "progress"), flag(simplify, "simplify"), flag(basemap, "basemap")
     turns = vehicle.turns.default if turns is None else choice(turns, "turns", TURNS)
     clock = clock_of(at, time_zone)
     report = ImportReport(source=str(path), profile=str(profile), turns=turns)
     started = perf_counter()
-    roads = read_roads(path, vehicle, report, progress=progress, turns=turns)
+    roads, shapes = read_roads(path, vehicle, report, progress=progress, turns=turns, basemap=basemap)
     if clock is not None:
         roads = roads.at_time(clock)
     of_file = len(roads.way)
@@ -158,10 +163,19 @@ def import_extract(
         )
     except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
+    assembled = perf_counter()
+    if shapes is not None and graph.streets is not None:
+        graph = replace(graph, streets=replace(graph.streets, basemap=basemap_of(shapes, graph.streets.points)))
     done = perf_counter()
     report.seconds = done - started
-    report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}
-    _log.debug("imported %s: %.2f s to read, %.2f to cut, %.2f to assemble", path, *report.stages.values())
+    report.stages = {
+        "read": read - started,
+        "cut": cut - read,
+        "assemble": assembled - cut,
+        "basemap": done - assembled,
+    }
+    stages = "%.2f s to read, %.2f to cut, %.2f to assemble, %.2f for the basemap"
+    _log.debug(f"imported %s: {stages}", path, *report.stages.values())
     return graph, report
 
 

@@ -19,8 +19,10 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
 #: Uses of a string: as the key of tags to keep; as a key that makes an object wanted; as the key of names, and of
-#: numbers, of streets. The last bit marks empty strings.
-KEPT, WANTED, NAME, REF, EMPTY = 1, 2, 4, 8, 16
+#: numbers, of streets. The fifth bit marks empty strings. The last ones are for the key of places, and of inhabitants.
+KEPT, WANTED, NAME, REF, EMPTY, PLACE, POPULATION = 1, 2, 4, 8, 16, 32, 64
+#: Numbers of a place: latitude, longitude, kind, and the indices of its name and population, or -1.
+PLACE_COLUMNS = 5
 #: Bits of a pair for the index of its value.
 VALUE_BITS = 32
 
@@ -44,6 +46,19 @@ def _number(data: Any, at: Any, end: Any) -> Any:
 def _unfolded(value: Any) -> Any:
     """Return the signed number that a number stands for."""
     return np.int64((np.uint64(value) >> np.uint64(1)) ^ -(np.uint64(value) & np.uint64(1)))
+
+
+@inlined
+def _first_from(ordered: Any, key: Any) -> Any:
+    """Return the index of the first sorted number that is not below a key."""
+    low, high = np.int64(0), np.int64(len(ordered))
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @jit
@@ -78,16 +93,26 @@ def find_ways(
     pairs: Ints,
     ref_first: Ints,
     refs: Ints,
+    as_key: Bytes,
+    as_value: Bytes,
+    members: Ints,
+    shape: Ints,
+    shape_first: Ints,
+    shape_refs: Ints,
     state: Ints,
 ) -> int:
-    """Decode the ways of a group that have a wanted tag; return 0, or -1.
+    """Decode the ways of a group that have a wanted tag, and those that are shapes of the basemap; return 0, or -1.
 
-    `state` holds the number of ways found, and the ids of the last and the first way of the block. Ids are above 0 and
-    ascend. `names` receives the indices of each way's name and number, or that of the string after the last.
+    `state` holds the number of ways found, the ids of the last and the first way of the block, and the number of
+    shapes. Ids are above 0 and ascend. `names` receives the indices of each way's name and number, or that of the
+    string after the last. A way is a shape if a bit of `as_key` for the key of a tag is one of `as_value` for its
+    value, or if it is among `members`, which are sorted; `shape` receives its id and these bits.
     """
     num_strings = len(use) - 1
-    size, last = state[0], state[1]
+    size, last, num_shapes = state[0], state[1], state[3]
     num_pairs, num_refs = pair_first[size], ref_first[size]
+    num_shape_refs = shape_first[num_shapes]
+    member = np.int64(-1)
     while at < end:
         if block[at] != 26:  # field 3, a message
             return -1
@@ -132,13 +157,14 @@ def find_ways(
         if last == 0:
             state[2] = key
         last = key
-        uses, name, ref = 0, num_strings, num_strings
+        uses, rules, name, ref = 0, 0, num_strings, num_strings
         while keys < keys_end:
             k, keys = _number(block, keys, keys_end)
             v, values = _number(block, values, values_end)
             if keys < 0 or values < 0 or k < 0 or k >= num_strings or v < 0 or v >= num_strings:
                 return -1
             uses |= use[k]
+            rules |= as_key[k] & as_value[v]
             if use[k] & KEPT:
                 pairs[num_pairs] = k << VALUE_BITS | v
                 num_pairs += 1
@@ -148,9 +174,16 @@ def find_ways(
                 ref = v
         if values != values_end:
             return -1
-        if not uses & WANTED:
+        if member < 0:
+            member = _first_from(members, key)
+        while member < len(members) and members[member] < key:
+            member += 1
+        is_wanted = (uses & WANTED) != 0
+        is_shape = rules != 0 or (member < len(members) and members[member] == key)
+        if not is_wanted:
             num_pairs = pair_first[size]
-            continue
+            if not is_shape:
+                continue
         node = np.int64(0)
         while nodes < nodes_end:
             step, nodes = _number(block, nodes, nodes_end)
@@ -159,12 +192,22 @@ def find_ways(
             node += _unfolded(step)
             if node <= 0:
                 return -1
-            refs[num_refs] = node
-            num_refs += 1
+            if is_wanted:
+                refs[num_refs] = node
+                num_refs += 1
+            if is_shape:
+                shape_refs[num_shape_refs] = node
+                num_shape_refs += 1
+        if is_shape:
+            shape[2 * num_shapes], shape[2 * num_shapes + 1] = key, rules
+            num_shapes += 1
+            shape_first[num_shapes] = num_shape_refs
+        if not is_wanted:
+            continue
         way[size], names[2 * size], names[2 * size + 1] = key, name, ref
         size += 1
         pair_first[size], ref_first[size] = num_pairs, num_refs
-    state[0], state[1] = size, last
+    state[0], state[1], state[3] = size, last, num_shapes
     return 0
 
 
@@ -193,14 +236,18 @@ def find_nodes(
     node: Ints,
     pair_first: Ints,
     pairs: Ints,
+    as_place: Bytes,
+    places: Ints,
     state: Ints,
 ) -> int:
     """Find coordinates of the nodes in `needed`, which is sorted, and nodes with a wanted tag; return 0, or -1.
 
-    `state` is as for `find_ways`. The coordinates of needed nodes are in the bounds of latitudes and longitudes.
+    `state` is as for `find_ways`, and holds the number of places instead of shapes. The coordinates of needed nodes
+    and of places are in the bounds of latitudes and longitudes. `as_place` has one more than the kind of place that
+    each string stands for, or 0, and `places` receives `PLACE_COLUMNS` of each place.
     """
     num_strings = len(use)
-    size, last = state[0], state[1]
+    size, last, num_places = state[0], state[1], state[3]
     num_pairs = pair_first[size]
     at = at_lat = at_lon = at_tag = np.int64(0)
     key = y = x = np.int64(0)
@@ -220,13 +267,7 @@ def find_nodes(
             state[2] = key
         last = key
         if place < 0:
-            place, above = np.int64(0), np.int64(len(needed))
-            while place < above:
-                middle = (place + above) // 2
-                if needed[middle] < key:
-                    place = middle + 1
-                else:
-                    above = middle
+            place = _first_from(needed, key)
         while place < len(needed) and needed[place] < key:
             place += 1
         if place < len(needed) and needed[place] == key:
@@ -235,7 +276,8 @@ def find_nodes(
             lat[place], lon[place] = y, x
         if len(tags) == 0:
             continue
-        uses = 0
+        uses, kind = 0, 0
+        name, population = np.int64(-1), np.int64(-1)
         while True:
             k, at_tag = _number(tags, at_tag, len(tags))
             if at_tag < 0:
@@ -249,6 +291,19 @@ def find_nodes(
             if use[k] & KEPT:
                 pairs[num_pairs] = k << VALUE_BITS | v
                 num_pairs += 1
+            if use[k] & PLACE:
+                kind = as_place[v]
+            if use[k] & NAME:
+                name = v
+            if use[k] & POPULATION:
+                population = v
+        if kind > 0 and name >= 0:
+            if y < -900000000 or y > 900000000 or x < -1800000000 or x > 1800000000:
+                return -1
+            at_place = PLACE_COLUMNS * num_places
+            places[at_place], places[at_place + 1], places[at_place + 2] = y, x, kind - 1
+            places[at_place + 3], places[at_place + 4] = name, population
+            num_places += 1
         if uses & WANTED:
             node[size] = key
             size += 1
@@ -257,7 +312,7 @@ def find_nodes(
             num_pairs = pair_first[size]
     if at_lat != len(lats) or at_lon != len(lons) or at_tag != len(tags):
         return -1
-    state[0], state[1] = size, last
+    state[0], state[1], state[3] = size, last, num_places
     return 0
 
 

@@ -16,10 +16,12 @@ import numpy.typing as npt
 
 from vkssp.errors import FormatError
 from vkssp.graph.streets import LAST_LAT, LAST_LON
+from vkssp.osm.basemap_reader import read_basemap
 from vkssp.osm.extract import UNKNOWN, Extract, members_of, tags_of
 from vkssp.osm.guide import Guide
 from vkssp.osm.meanings import Meanings, wanted_keys
 from vkssp.osm.profile import Profile
+from vkssp.osm.raw_basemap import RawBasemap
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads, flag_columns
 from vkssp.osm.sorted_reader import read_sorted
@@ -42,9 +44,15 @@ def _last_of_each(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def read_roads(
-    path: str | Path, profile: Profile, report: ImportReport, *, progress: bool = False, turns: str = "none"
-) -> RawRoads:
-    """Read the ways that a vehicle may use.
+    path: str | Path,
+    profile: Profile,
+    report: ImportReport,
+    *,
+    progress: bool = False,
+    turns: str = "none",
+    basemap: bool = False,
+) -> tuple[RawRoads, RawBasemap | None]:
+    """Read the ways that a vehicle may use, and what maps show beside them.
 
     Parameters
     ----------
@@ -58,6 +66,8 @@ def read_roads(
         Whether to show a progress bar on stderr: at once if the file is large, else after a second.
     turns : str
         What to read about turns: ``"none"``, ``"restrictions"`` or ``"costs"``.
+    basemap : bool
+        Whether to read coast, water and places, too.
 
     Raises
     ------
@@ -72,7 +82,7 @@ def read_roads(
     extract = Extract(source, keys.way, keys.node, keys.relation)
     title = f"Reading {source.name}"
     if extract.is_pbf and source.stat().st_size >= SMALLEST:
-        found = read_sorted(source, profile, report, keys, collector, title=title, progress=progress)
+        found = read_sorted(source, profile, report, keys, collector, title=title, progress=progress, basemap=basemap)
         if found is not None:
             return found
         collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
@@ -87,7 +97,8 @@ def read_roads(
                 roads.add_node(item)
             else:
                 roads.add_relation(item)
-    return roads.finish(source, extract)
+    found_roads = roads.finish(source, extract)
+    return found_roads, read_basemap(extract) if basemap else None
 
 
 class _Collector:

@@ -26,11 +26,21 @@ from vkssp.arrays import distinct
 from vkssp.cores import num_cores, run_ahead, run_all
 from vkssp.jit import kernels
 from vkssp.memory import free_addresses, give_back, require
-from vkssp.osm.extract import UNKNOWN, members_of, relations_of, tags_of
+from vkssp.osm.extract import UNKNOWN, members_of, relations_of, relations_tagged, tags_of
 from vkssp.osm.guide import Guide
 from vkssp.osm.meanings import Combination, Meanings, WantedKeys
 from vkssp.osm.pbf import MOST_BLOB, Blob, UnusualError, fields, find_blobs
 from vkssp.osm.profile import Profile
+from vkssp.osm.raw_basemap import (
+    KIND_OF_PLACE,
+    RULES,
+    RawBasemap,
+    RawPlace,
+    ShapeRelation,
+    member_ways,
+    raw_place,
+    shape_relation,
+)
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads, flag_columns
 from vkssp.osm.turn_tags import Obstacle, TurnCollector
@@ -65,8 +75,9 @@ def read_sorted(
     *,
     title: str,
     progress: bool,
-) -> RawRoads | None:
-    """Read the ways that a vehicle may use.
+    basemap: bool = False,
+) -> tuple[RawRoads, RawBasemap | None] | None:
+    """Read the ways that a vehicle may use, and what maps show beside them.
 
     Parameters
     ----------
@@ -84,10 +95,12 @@ def read_sorted(
         Text before the progress bar.
     progress : bool
         Whether to show a progress bar on stderr.
+    basemap : bool
+        Whether to read coast, water and places, too.
 
     Returns
     -------
-    RawRoads or None
+    (RawRoads, RawBasemap or None) or None
         None if the file is not sorted, holds something unusual, or is damaged. Then `report` is unchanged, and what
         `turns` holds is of no use.
 
@@ -103,11 +116,11 @@ def read_sorted(
         header, *blobs = _usual_blobs(source)
         total = sum(blob.end - blob.start for blob in blobs)
         with progress_bar(None, title, shown=progress, total=total, unit="B", unit_scale=True, delay=0.0) as bar:
-            roads = _Reading(source, profile, keys, turns).read(header, blobs, report, bar.update)
+            found = _Reading(source, profile, keys, turns, basemap).read(header, blobs, report, bar.update)
     except (UnusualError, UnicodeDecodeError, struct.error, zlib.error):
         return None
     give_back()
-    return roads
+    return found
 
 
 def _usual_blobs(source: Path) -> list[Blob]:
@@ -244,6 +257,17 @@ def _kernels() -> Any:
     return kernels("vkssp.osm.kernels")
 
 
+class _Shapes(NamedTuple):
+    """Ways of the basemap: their ids and the rules that they meet by turns, numbers of nodes, and ids of nodes."""
+
+    way: Ints
+    size: Ints
+    node: Ints
+
+
+_NO_SHAPES = _Shapes(_NOTHING, _NOTHING, _NOTHING)
+
+
 class _Ways(NamedTuple):
     """Ways of a block: those that are wanted, and those of them that are used.
 
@@ -269,6 +293,8 @@ class _Ways(NamedTuple):
         Index into `guides` of each used way.
     nonsense, skipped : Counter
         Numbers of tags that were not understood, and of ways that are not used.
+    shapes : _Shapes
+        Ways of the basemap.
     """
 
     kinds: set[int]
@@ -289,10 +315,11 @@ class _Ways(NamedTuple):
     guide: Ints
     nonsense: Counter[str]
     skipped: Counter[str]
+    shapes: _Shapes
 
 
 class _Nodes(NamedTuple):
-    """Nodes of a block that the vehicle cannot pass, or that take time; the rest is as in `_Ways`."""
+    """Nodes of a block that the vehicle cannot pass, or that take time, and places; the rest is as in `_Ways`."""
 
     kinds: set[int]
     first: int
@@ -301,6 +328,7 @@ class _Nodes(NamedTuple):
     slow: list[tuple[int, float]]
     obstacles: list[tuple[int, Obstacle]]
     nonsense: Counter[str]
+    places: list[RawPlace]
 
 
 _Objects = TypeVar("_Objects", _Ways, _Nodes)
@@ -309,7 +337,9 @@ _Objects = TypeVar("_Objects", _Ways, _Nodes)
 class _Reading:
     """A file that is being read."""
 
-    def __init__(self, source: Path, profile: Profile, keys: WantedKeys, turns: TurnCollector | None) -> None:
+    def __init__(
+        self, source: Path, profile: Profile, keys: WantedKeys, turns: TurnCollector | None, basemap: bool
+    ) -> None:
         self._source, self._relation_keys, self._turns = source, keys.relation, turns
         self._meanings = meanings = Meanings(profile, turns)
         self._kernels = compiled = _kernels()
@@ -317,12 +347,28 @@ class _Reading:
         for key, use in (("name", compiled.NAME), ("ref", compiled.REF), ("", compiled.EMPTY)):
             self._way_use[key] = self._way_use.get(key, 0) | use
         self._node_use = _uses(compiled, meanings.node_keys, keys.node)
+        self._basemap, self._members = basemap, _NOTHING
+        self._as_key: dict[str, int] = {}
+        self._as_value: dict[str, int] = {}
+        if basemap:
+            for at, (key, value, _) in enumerate(RULES):
+                self._as_key[key] = self._as_key.get(key, 0) | 1 << at
+                self._as_value[value] = self._as_value.get(value, 0) | 1 << at
+            for key, use in (("name", compiled.NAME), ("place", compiled.PLACE), ("population", compiled.POPULATION)):
+                self._node_use[key] = self._node_use.get(key, 0) | use
 
-    def read(self, header: Blob, blobs: list[Blob], report: ImportReport, advance: Callable[[int], object]) -> RawRoads:
+    def read(
+        self, header: Blob, blobs: list[Blob], report: ImportReport, advance: Callable[[int], object]
+    ) -> tuple[RawRoads, RawBasemap | None]:
         """Read all blobs; call a function with the number of bytes that have been read since its last call."""
-        first = self._first_with_ways(blobs)
+        first = self._first_with(_WAYS, blobs)
+        areas: list[ShapeRelation] = []
+        if self._basemap:
+            areas = self._read_areas([header, *blobs[self._first_with(_RELATIONS, blobs) :]])
+            self._members = member_ways(areas)
         ways: list[_Ways] = []
         nodes: list[Ints] = []
+        shapes: list[_Shapes] = []
         name: list[npt.NDArray[np.uint32]] = []
         names: dict[str, int] = {"": 0}
         guide: list[Ints] = []
@@ -336,16 +382,21 @@ class _Reading:
             known = [guides.setdefault(one, len(guides)) for one in found.guides]
             guide.append(np.array(known, np.int64)[found.guide])
             nodes.append(found.node)
-            ways.append(found._replace(names=[], name=_NOTHING, node=_NOTHING, guides=[], guide=_NOTHING))
+            shapes.append(found.shapes)
+            ways.append(
+                found._replace(names=[], name=_NOTHING, node=_NOTHING, guides=[], guide=_NOTHING, shapes=_NO_SHAPES)
+            )
             advance(blob.end - blob.start)
 
-        node = _joined(nodes, np.int64)
+        node, corner = _joined(nodes, np.int64), _joined([one.node for one in shapes], np.int64)
         nodes.clear()
-        require(_REFERENCE_BYTES * len(node), f"{self._source}: streets with {len(node)} points")
-        needed = distinct(node)
+        count = len(node) + len(corner)
+        require(_REFERENCE_BYTES * count, f"{self._source}: streets and shapes with {count} points")
+        needed = distinct(np.concatenate([node, corner]))
         lat, lon = (np.full(len(needed), UNKNOWN, np.int32) for _ in range(2))
         blocked: list[int] = []
         slow: list[tuple[int, float]] = []
+        places: list[RawPlace] = []
         nonsense, skipped = Counter[str](), Counter[str]()
         # The first blob with ways may begin with nodes.
         shared = blobs[first : first + 1]
@@ -355,6 +406,7 @@ class _Reading:
                 raise UnusualError("unsorted")
             blocked += met.blocked
             slow += met.slow
+            places += met.places
             nonsense.update(met.nonsense)
             if self._turns is not None:
                 for key, obstacle in met.obstacles:
@@ -371,11 +423,25 @@ class _Reading:
         report.ways_read = len(read)
         report.nonsense = dict(nonsense.most_common())
         report.ways_skipped = dict(skipped.most_common())
-        report.missing_nodes = int((lat == UNKNOWN).sum())
+        basemap = None
+        if self._basemap:
+            of_shapes = _joined([one.way for one in shapes], np.int64).reshape(-1, 2)
+            at = _places(needed, corner)
+            basemap = RawBasemap(
+                way=of_shapes[:, 0],
+                rules=of_shapes[:, 1],
+                first=np.concatenate([[0], np.cumsum(_joined([one.size for one in shapes], np.int64))]),
+                node=corner,
+                lat=lat[at],
+                lon=lon[at],
+                relations=tuple(areas),
+                places=tuple(places),
+            )
         place = _places(needed, node)
         lat, lon = lat[place], lon[place]
+        report.missing_nodes = len(np.unique(node[lat == UNKNOWN]))
         numbered = _joined(name, np.uint32).reshape(-1, 2)
-        return RawRoads(
+        roads = RawRoads(
             node=node,
             lat=lat,
             lon=lon,
@@ -399,6 +465,7 @@ class _Reading:
             guides=tuple(guides),
             **flag_columns(_joined([found.flags for found in ways], np.bool_).reshape(-1, 6)),
         )
+        return roads, basemap
 
     @staticmethod
     def _in_order(reading: Iterable[tuple[Blob, _Objects]]) -> Iterator[tuple[Blob, _Objects]]:
@@ -410,12 +477,12 @@ class _Reading:
             kind, last = max(found.kinds, default=kind), max(last, found.last)
             yield blob, found
 
-    def _first_with_ways(self, blobs: list[Blob]) -> int:
-        """Return the index of the first blob with ways or relations, if the file is sorted."""
+    def _first_with(self, kind: int, blobs: list[Blob]) -> int:
+        """Return the index of the first blob with objects of a kind or a later one, if the file is sorted."""
         low, high = 0, len(blobs)
         while low < high:
             middle = (low + high) // 2
-            if max(_Block(self._source, blobs[middle]).kinds, default=_DENSE) > _DENSE:
+            if max(_Block(self._source, blobs[middle]).kinds, default=_DENSE) >= kind:
                 high = middle
             else:
                 low = middle + 1
@@ -435,12 +502,16 @@ class _Reading:
         most = room // 2 + 1  # ways, and tags
         way, names, pairs, refs = (np.empty(size, np.int64) for size in (most, 2 * most, most, room))
         pair_first, ref_first = (np.zeros(most + 1, np.int64) for _ in range(2))
-        state = np.zeros(3, np.int64)
+        shape, shape_first, shape_refs = (np.empty(size, np.int64) for size in (2 * most, most + 1, room))
+        shape_first[0] = 0
+        rules = [np.array([one.get(text, 0) for text in strings], np.uint8) for one in (self._as_key, self._as_value)]
+        state = np.zeros(4, np.int64)
         for kind, begin, end in block.groups:
             if kind == _WAYS:
-                arrays = (way, names, pair_first, pairs, ref_first, refs, state)
-                _check(self._kernels.find_ways(block.bytes, begin, end, use, *arrays))
-        size, last, first = state.tolist()
+                arrays = (way, names, pair_first, pairs, ref_first, refs)
+                of_shapes = (*rules, self._members, shape, shape_first, shape_refs)
+                _check(self._kernels.find_ways(block.bytes, begin, end, use, *arrays, *of_shapes, state))
+        size, last, first, num_shapes = state.tolist()
 
         number, combinations = self._alike(pair_first[: size + 1], pairs, strings)
         meanings = [self._meanings.way(combination) for combination in combinations]
@@ -479,6 +550,11 @@ class _Reading:
             guide=of_used,
             nonsense=nonsense,
             skipped=skipped,
+            shapes=_Shapes(
+                way=shape[: 2 * num_shapes].copy(),
+                size=np.diff(shape_first[: num_shapes + 1]),
+                node=shape_refs[: shape_first[num_shapes]].copy(),
+            ),
         )
 
     def _read_nodes(self, needed: Ints, lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], blob: Blob) -> _Nodes:
@@ -489,10 +565,15 @@ class _Reading:
         most = sum(len(part.key) for part in parts)
         node, pair_first = np.empty(most, np.int64), np.zeros(most + 1, np.int64)
         pairs = np.empty(sum(len(part.tags) for part in parts) // 2 + 1, np.int64)
-        state = np.zeros(3, np.int64)
+        as_place = np.array([KIND_OF_PLACE.get(text, -1) + 1 for text in strings], np.uint8)
+        places = np.empty(self._kernels.PLACE_COLUMNS * most, np.int64)
+        state = np.zeros(4, np.int64)
         for part in parts:
-            _check(self._kernels.find_nodes(*part, use, needed, lat, lon, node, pair_first, pairs, state))
-        size, last, first = state.tolist()
+            found = (node, pair_first, pairs, as_place, places, state)
+            _check(self._kernels.find_nodes(*part, use, needed, lat, lon, *found))
+        size, last, first, num_places = state.tolist()
+        columns = self._kernels.PLACE_COLUMNS
+        named = places[: columns * num_places].reshape(num_places, columns).tolist()
 
         number, combinations = self._alike(pair_first[: size + 1], pairs, strings)
         meanings = [self._meanings.node(combination) for combination in combinations]
@@ -511,6 +592,10 @@ class _Reading:
             slow=[(key, meaning.seconds) for key, meaning in met if not meaning.blocked and meaning.seconds],
             obstacles=[(key, meaning.obstacle) for key, meaning in met if meaning.obstacle is not None],
             nonsense=nonsense,
+            places=[
+                raw_place(y, x, kind, strings[name], "" if people < 0 else strings[people])
+                for y, x, kind, name, people in named
+            ],
         )
 
     def _alike(self, first: Ints, pairs: Ints, strings: list[str]) -> tuple[Ints, list[Combination]]:
@@ -528,18 +613,30 @@ class _Reading:
 
     def _read_relations(self, blobs: list[Blob], nonsense: Counter[str]) -> None:
         """Read the turn restrictions of blobs, the first of which is the file's header."""
-        with self._source.open("rb") as stream:
-            parts = []
-            for blob in blobs if self._turns is not None else blobs[:1]:
-                stream.seek(blob.start)
-                parts.append(stream.read(blob.end - blob.start))
+        parts = self._bytes_of(blobs if self._turns is not None else blobs[:1])
         try:
-            for item in relations_of(b"".join(parts), self._relation_keys):
+            for item in relations_of(parts, self._relation_keys):
                 assert self._turns is not None
                 members = members_of(item, nonsense)
                 self._turns.add_relation(tags_of(item, nonsense), members)
         except RuntimeError as error:
             raise UnusualError("unusual relations") from error
+
+    def _read_areas(self, blobs: list[Blob]) -> list[ShapeRelation]:
+        """Read the areas of blobs, the first of which is the file's header."""
+        try:
+            found = [shape_relation(item) for item in relations_tagged(self._bytes_of(blobs), [r[:2] for r in RULES])]
+        except RuntimeError as error:
+            raise UnusualError("unusual relations") from error
+        return [one for one in found if one is not None]
+
+    def _bytes_of(self, blobs: list[Blob]) -> bytes:
+        parts = []
+        with self._source.open("rb") as stream:
+            for blob in blobs:
+                stream.seek(blob.start)
+                parts.append(stream.read(blob.end - blob.start))
+        return b"".join(parts)
 
 
 def _uses(compiled: Any, kept: frozenset[str], wanted: tuple[str, ...]) -> dict[str, int]:

@@ -1,9 +1,13 @@
-// The map of a page that page.py writes, with what roads.js and perhaps values.js define; L is Leaflet.
+// The map of a page that page.py writes, with what roads.js, basemap.js and perhaps values.js define; L is Leaflet.
 "use strict";
 
 const payload = JSON.parse(document.getElementById("payload").textContent);
 const map = L.map("map", { zoomSnap: 0.25, zoomDelta: 0.5, maxZoom: 19, zoomControl: false, attributionControl: false });
+map.createPane("basemap").style.zIndex = 140;
 map.createPane("roads").style.zIndex = 200;
+const places = map.createPane("places");
+places.style.zIndex = 350;
+places.style.pointerEvents = "none";
 const values = payload.values ? new Values(payload) : null;
 const roads = values ? values.roads : new Roads(payload);
 
@@ -40,6 +44,23 @@ function fit() {
 }
 fit();
 if (whole) map.setMinZoom(Math.min(map.getZoom(), map.getBoundsZoom(whole)) - 1);
+const drawn = new Set([roads, values ? values.layer : roads]);
+if (payload.basemap) {
+  drawn.add(new Basemap(payload.basemap).addTo(map));
+  // Tiles have names of their own.
+  if (!payload.tiles) drawn.add((roads.places = new PlaceNames(payload.basemap).addTo(map)));
+}
+if (payload.tiles) {
+  const options = { pane: "tiles", maxZoom: 19, attribution: payload.tiles.attribution };
+  map.createPane("tiles").style.zIndex = 160;
+  L.tileLayer(payload.tiles.url, options).addTo(map);
+  // Roads would hide those of the tiles; the route lies above them.
+  if (!values) map.getPane("roads").style.zIndex = 150;
+  if (!values && payload.route) {
+    const line = pairs(payload.route), look = { interactive: false, smoothFactor: 1 };
+    for (const [className, weight] of [["halo", 11], ["rim", 7.5], ["route", 5.5]]) L.polyline(line, { ...look, className, weight }).addTo(map);
+  }
+}
 roads.addTo(map);
 if (values) values.addTo(map);
 // A window that changes its size keeps the route in view, until somebody looks elsewhere.
@@ -107,5 +128,5 @@ L.control.scale({ imperial: false, maxWidth: 100 }).addTo(map);
 const credit = L.control.attribution({ prefix: '<a href="https://leafletjs.com">Leaflet</a>' }).addTo(map);
 if (payload.attribution) credit.addAttribution(payload.attribution);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const drawn of new Set([roads, values ? values.layer : roads])) drawn._update();
+  for (const layer of drawn) layer._update();
 });

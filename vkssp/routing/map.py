@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from vkssp.graph import Graph
     from vkssp.route import Place, Route, Step
     from vkssp.routing.isochrone import Isochrone
+    from vkssp.routing.tiles import Tiles
 
 #: Hues of the nearest and the farthest isochrone.
 _NEAR_HUE, _FAR_HUE = 150.0, 10.0
@@ -93,7 +94,7 @@ def _steps_html(steps: Sequence[Step]) -> str:
     return "\n".join(['<ul class="steps">', *items, "</ul>"])
 
 
-def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
+def page(graph: Graph, route: Route, *, title: str | None = None, tiles: Tiles | str | None = None) -> str:
     """Return the page of a route as HTML; see `write_map`."""
     check_drawable(graph, title)
     points, places = points_of(route), route.places
@@ -118,10 +119,12 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
         "details": _steps_html(route.steps),
         "facts": facts_html(facts),
     }
-    return fill(graph, payload, texts)
+    return fill(graph, payload, texts, tiles=tiles)
 
 
-def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None = None) -> None:
+def write_map(
+    path: str | Path, graph: Graph, route: Route, *, title: str | None = None, tiles: Tiles | str | None = None
+) -> None:
     """Write an HTML page that shows a route on the road network of its graph and opens without an internet connection.
 
     Roads are drawn by the mean speed on their OSM way, in classes bounded by ``vkssp.routing.network.CLASS_KMH``. A
@@ -129,7 +132,8 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     ``SIMPLIFY_ABOVE`` points is simplified by at most ``TOLERANCE_M``. A network that still has more than
     ``MAX_POINTS`` is reduced to them: the roads around the route are kept first, then the faster ones. If the route has
     steps, the page lists them and shows the place of a step that is clicked. The map is continuous across the 180th
-    meridian. Its projection, Web Mercator, ends at latitudes of 85 degrees.
+    meridian. Its projection, Web Mercator, ends at latitudes of 85 degrees. Coast, water and names of places are drawn
+    if the graph has them (`Streets.basemap`).
 
     Parameters
     ----------
@@ -141,6 +145,9 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
         The route.
     title : str, optional
         Heading of the page; by default the names, or coordinates, of the places.
+    tiles : Tiles or str, optional
+        Raster tiles below the map, or their address with ``{z}``, ``{x}`` and ``{y}``; see `vkssp.routing.tiles.Tiles`.
+        With them the page needs a network.
 
     Raises
     ------
@@ -150,11 +157,16 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
         If the file cannot be written, or its name has another ending.
     """
     check_ending(path, "HTML")
-    write_page(path, page(graph, route, title=title))
+    write_page(path, page(graph, route, title=title, tiles=tiles))
 
 
 def isochrone_page(
-    graph: Graph, found: Sequence[Isochrone], *, facts: Mapping[str, str] | None = None, title: str | None = None
+    graph: Graph,
+    found: Sequence[Isochrone],
+    *,
+    facts: Mapping[str, str] | None = None,
+    title: str | None = None,
+    tiles: Tiles | str | None = None,
 ) -> str:
     """Return the page of isochrones as HTML; see `write_isochrone_map`."""
     import shapely
@@ -192,7 +204,7 @@ def isochrone_page(
         "details": "\n".join(["<ol>", *legend, "</ol>"]),
         "facts": facts_html(facts),
     }
-    return fill(graph, payload, texts)
+    return fill(graph, payload, texts, tiles=tiles)
 
 
 def _joined(area: Any, centre: float) -> Any:
@@ -224,6 +236,7 @@ def write_isochrone_map(
     *,
     facts: Mapping[str, str] | None = None,
     title: str | None = None,
+    tiles: Tiles | str | None = None,
 ) -> None:
     """Write an HTML page that shows isochrones on the road network and opens without an internet connection.
 
@@ -239,6 +252,8 @@ def write_isochrone_map(
         Further entries of the page's panel, such as the device.
     title : str, optional
         Heading of the page; by default the name, or coordinates, of the place.
+    tiles : Tiles or str, optional
+        As for `write_map`.
 
     Raises
     ------
@@ -248,4 +263,4 @@ def write_isochrone_map(
         If the file cannot be written, or its name has another ending.
     """
     check_ending(path, "HTML")
-    write_page(path, isochrone_page(graph, found, facts=facts, title=title))
+    write_page(path, isochrone_page(graph, found, facts=facts, title=title, tiles=tiles))

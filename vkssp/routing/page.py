@@ -1,6 +1,7 @@
 """Map pages: the template with its scripts and data, and what the pages of routes, isochrones and values share.
 
-A page is one HTML file. It holds Leaflet, the scripts of this folder, and their data as JSON; so it needs no network.
+A page is one HTML file. It holds Leaflet, the scripts of this folder, and their data as JSON; so it needs no network,
+but for raster tiles that the caller asks for.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from vkssp.checks import instance, shown
 from vkssp.errors import QueryError
 from vkssp.files import atomic_write
 from vkssp.graph import checked_graph
+from vkssp.routing.basemap import basemap_payload
 from vkssp.routing.network import PAGE_SCALE, encode, encode_points
+from vkssp.routing.tiles import Tiles, checked_tiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
     from vkssp.graph import Graph
 
 #: Scripts of pages of routes and isochrones, and of values, in the order in which the page runs them.
-ROUTE_SCRIPTS, VALUE_SCRIPTS = ("roads.js", "map.js"), ("roads.js", "values.js", "map.js")
+_SHARED_SCRIPTS = ("canvas.js", "roads.js", "basemap.js")
+ROUTE_SCRIPTS, VALUE_SCRIPTS = (*_SHARED_SCRIPTS, "map.js"), (*_SHARED_SCRIPTS, "values.js", "map.js")
 _ATTRIBUTION = '© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap contributors</a>'
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -77,7 +81,12 @@ def polygons_payload(polygons: Sequence[Any] | npt.NDArray[np.object_]) -> dict[
 
 
 def fill(
-    graph: Graph, payload: dict[str, Any], texts: Mapping[str, str], scripts: Sequence[str] = ROUTE_SCRIPTS
+    graph: Graph,
+    payload: dict[str, Any],
+    texts: Mapping[str, str],
+    scripts: Sequence[str] = ROUTE_SCRIPTS,
+    *,
+    tiles: Tiles | str | None = None,
 ) -> str:
     """Return a page as HTML.
 
@@ -91,16 +100,26 @@ def fill(
         HTML of the panel's parts, by the names of their placeholders in ``map.html``.
     scripts : sequence of str
         Scripts of this folder.
+    tiles : Tiles or str, optional
+        Raster tiles below the map, or their address; they need a network.
     """
+    tiles = checked_tiles(tiles)
     folder = files("vkssp.routing")
     # The few pictures of the style belong to controls that the page does not have. Without them it loads no file.
     style = re.sub(r"url\([^)]*\)", "none", (folder / "vendor/leaflet.css").read_text("utf-8"))
     leaflet = re.sub(r"(?m)^//# sourceMappingURL.*$", "", (folder / "vendor/leaflet.js").read_text("utf-8"))
-    payload = {**payload, "attribution": _ATTRIBUTION if graph.streets is not None else ""}
+    streets = graph.streets
+    payload = {**payload, "attribution": _ATTRIBUTION if streets is not None else ""}
+    if streets is not None and streets.basemap is not None:
+        payload["basemap"] = basemap_payload(streets.basemap)
+    if tiles is not None:
+        payload["tiles"] = {"url": tiles.url, "attribution": html.escape(tiles.attribution)}
     values = {
         **texts,
         "leaflet_css": style,
         "leaflet_js": leaflet,
+        "decode_js": (folder / "decode.js").read_text("utf-8"),
+        "tiles_origin": "" if tiles is None else f" {tiles.origin}",
         "map_js": "\n".join((folder / script).read_text("utf-8") for script in scripts),
         # In a script element "<" could begin "</script>"; its escape means the same to JSON.
         "payload": json.dumps(payload, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),

@@ -21,6 +21,7 @@ from vkssp.features.files import check_features_ending
 from vkssp.features.shapes import lines_through
 from vkssp.graph import Graph, checked_graph
 from vkssp.graph.csr import ranges
+from vkssp.routing.tiles import Tiles
 from vkssp.routing.value_map import write_value_map
 
 Ints = npt.NDArray[np.int64]
@@ -159,6 +160,7 @@ def write_street_map(
     *,
     facts: Mapping[str, str] | None = None,
     title: str | None = None,
+    tiles: Tiles | str | None = None,
 ) -> None:
     """Write an HTML page with streets in colours and widths of their values that opens without an internet connection.
 
@@ -172,7 +174,7 @@ def write_street_map(
         The graph; it needs coordinates.
     values : mapping of str to array_like
         Values of arcs by name; see `write_street_values`.
-    facts, title
+    facts, title, tiles
         See `vkssp.routing.value_map.write_value_map`.
 
     Raises
@@ -187,4 +189,4 @@ def write_street_map(
     if not is_drawn.any():
         raise QueryError("all values are 0; there is no street to draw")
     drawn = {name: one[is_drawn] for name, one in sums.items()}
-    write_value_map(path, graph, drawn, shapes=streets.lines(graph)[is_drawn], facts=facts, title=title)
+    write_value_map(path, graph, drawn, shapes=streets.lines(graph)[is_drawn], facts=facts, title=title, tiles=tiles)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vkssp.graph import Floats, Graph, Uint32s
+    from vkssp.routing.tiles import Tiles
 
 Ints = npt.NDArray[np.int64]
 
@@ -81,6 +82,7 @@ def value_page(
     shapes: Sequence[Any] | npt.NDArray[Any] | None = None,
     facts: Mapping[str, str] | None = None,
     title: str | None = None,
+    tiles: Tiles | str | None = None,
 ) -> str:
     """Return the page of values as HTML; see `write_value_map`."""
     check_drawable(graph, title)
@@ -117,7 +119,7 @@ def value_page(
         "details": "\n".join([_choice_html(list(values), title), *legends]),
         "facts": facts_html(facts),
     }
-    return fill(graph, payload, texts, VALUE_SCRIPTS)
+    return fill(graph, payload, texts, VALUE_SCRIPTS, tiles=tiles)
 
 
 def write_value_map(
@@ -129,6 +131,7 @@ def write_value_map(
     shapes: Sequence[Any] | npt.NDArray[Any] | None = None,
     facts: Mapping[str, str] | None = None,
     title: str | None = None,
+    tiles: Tiles | str | None = None,
 ) -> None:
     """Write an HTML page that shows values on the road network and opens without an internet connection.
 
@@ -162,6 +165,8 @@ def write_value_map(
         Further entries of the page's panel, such as the device.
     title : str, optional
         Heading of the page; by default the names of the columns.
+    tiles : Tiles or str, optional
+        As for `vkssp.routing.map.write_map`.
 
     Raises
     ------
@@ -172,7 +177,7 @@ def write_value_map(
         If the file cannot be written, or its name has another ending.
     """
     check_ending(path, "HTML")
-    write_page(path, value_page(graph, columns, nodes=nodes, shapes=shapes, facts=facts, title=title))
+    write_page(path, value_page(graph, columns, nodes=nodes, shapes=shapes, facts=facts, title=title, tiles=tiles))
 
 
 def _checked_columns(columns: Any, count: int, owner: str) -> dict[str, Floats]:

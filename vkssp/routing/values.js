@@ -8,13 +8,6 @@ function decodeFloats(text, wide) {
   return wide ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
 }
 
-/** Sums of the counts before each, and of all. */
-function offsets(counts) {
-  const first = new Uint32Array(counts.length + 1);
-  for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
-  return first;
-}
-
 const NO_VALUE = "--value-none";
 
 /** The CSS variable of each class of a column, that of no value first. */

@@ -1,0 +1,274 @@
+"""Assembly of the basemap: ways joined to coasts and areas, the sea beside the coast, and simplification."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import own
+from vkssp.cores import num_cores, run_all
+from vkssp.graph.basemap import ICE, LAND, RING, RIVER, SEA, WATER, Basemap
+from vkssp.graph.csr import ranges
+from vkssp.graph.geo import METRES_PER_DEGREE
+from vkssp.graph.streets import COORDINATE_SCALE, LAST_LAT, LAST_LON
+from vkssp.osm.coast import sea_beside
+from vkssp.osm.raw_basemap import COAST, RawBasemap, rules_of
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: Points of a basemap, and places with names, at the most.
+MOST_POINTS, MOST_PLACES = 300_000, 20_000
+#: Metres by which simplification may move a point: the first of them by which there are few enough points. Rings with
+#: less than 30 times their square inside are left out.
+TOLERANCES_M = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+#: Times `MOST_POINTS` from which on no fine tolerance is tried.
+_MANY = 6
+_METRES = METRES_PER_DEGREE * COORDINATE_SCALE
+#: Ways of a shape in their order, and whether each runs backward.
+_Pieces = list[tuple[int, bool]]
+
+
+class _Shapes(NamedTuple):
+    """Rings and lines: kind, offset of the first point, and points as latitude and longitude in 1e-7 degrees."""
+
+    kind: Ints
+    first: Ints
+    points: npt.NDArray[np.int32]
+
+    def take(self, shapes: npt.NDArray[np.bool_] | Ints) -> _Shapes:
+        count = np.diff(self.first)[shapes]
+        at = ranges(self.first[:-1][shapes], count)
+        return _Shapes(self.kind[shapes], _offsets(count), self.points[at])
+
+    @property
+    def is_ring(self) -> npt.NDArray[np.bool_]:
+        ends = self.points[self.first[1:] - 1] == self.points[self.first[:-1]]
+        return np.asarray(ends.all(axis=1) & (np.diff(self.first) > 1))
+
+    @property
+    def scale(self) -> Floats:
+        """Metres of a unit north and east where each shape begins, shape (num_shapes, 2)."""
+        east = np.cos(self.points[self.first[:-1], 0] * np.radians(COORDINATE_SCALE))
+        return np.stack([np.ones(len(east)), np.maximum(east, 0.01)], axis=1) * _METRES
+
+    @property
+    def area(self) -> Floats:
+        """Square metres inside of each ring, negative for those that run clockwise."""
+        if len(self.kind) == 0:
+            return np.zeros(0)
+        y, x = self.points.T.astype(np.float64)
+        step = np.zeros(len(x))
+        step[:-1] = x[:-1] * y[1:] - x[1:] * y[:-1]
+        step[self.first[1:] - 1] = 0.0  # from one ring to the next
+        return np.asarray(np.add.reduceat(step, self.first[:-1]) / 2 * self.scale.prod(axis=1))
+
+
+def basemap_of(raw: RawBasemap, streets: npt.NDArray[np.int32]) -> Basemap:
+    """Return the basemap of an extract.
+
+    Parameters
+    ----------
+    raw : RawBasemap
+        What the file holds.
+    streets : numpy.ndarray
+        Points of the streets: latitude and longitude in 1e-7 degrees, shape (num_points, 2). What a coast that ends
+        there divides is assumed to go on beyond them.
+    """
+    shapes = _limited(_joined(raw))
+    is_coast = shapes.kind == COAST
+    coast = shapes.take(is_coast)
+    closed, area = coast.is_ring, coast.area
+    open_lines = coast.take(~closed)
+    lines = np.split(open_lines.points * COORDINATE_SCALE, open_lines.first[1:-1]) if len(open_lines.kind) else []
+    sea = [
+        np.rint(ring / COORDINATE_SCALE).astype(np.int32)
+        for ring in sea_beside(lines, streets.astype(np.float64) * COORDINATE_SCALE)
+    ]
+    beside = _Shapes(np.full(len(sea), SEA), _offsets([len(ring) for ring in sea]), _rows(sea))
+    # Larger rings first, so that an island in a bay lies on top of it.
+    order = np.flatnonzero(closed)[np.argsort(-np.abs(area[closed]), kind="stable")]
+    rings = coast.take(order)._replace(kind=np.where(area[order] > 0, LAND, SEA))
+    rest = shapes.take(~is_coast)
+    # An area and its further rings stay together.
+    owner = np.maximum.accumulate(np.where(rest.kind == RING, 0, np.arange(len(rest.kind))))
+    rank = np.array([{RIVER: 0, ICE: 1, WATER: 2}.get(kind, 0) for kind in rest.kind[owner].tolist()], np.int64)
+    rest = rest.take(np.argsort(rank, kind="stable"))
+    parts = [beside, rings, rest]
+    points = np.concatenate([part.points for part in parts])
+    places = sorted(raw.places, key=lambda one: (one.kind, -one.population))[:MOST_PLACES]
+    return Basemap(
+        kind=own(np.concatenate([part.kind for part in parts]).astype(np.uint8)),
+        first=own(_offsets(np.concatenate([np.diff(part.first) for part in parts])).astype(np.uint32)),
+        points=own(np.clip(points, (-LAST_LAT, -LAST_LON), (LAST_LAT, LAST_LON)).astype(np.int32)),
+        surrounded=bool(not sea and (rings.kind == LAND).any()),
+        place=own(np.array([(one.lat, one.lon) for one in places], np.int32).reshape(-1, 2)),
+        place_kind=own(np.array([one.kind for one in places], np.uint8)),
+        population=own(np.array([one.population for one in places], np.uint32)),
+        place_names=tuple(one.name for one in places),
+    )
+
+
+def _offsets(count: npt.ArrayLike) -> Ints:
+    return np.concatenate([[0], np.cumsum(np.asarray(count, np.int64))])
+
+
+def _rows(parts: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
+    return np.concatenate(parts) if parts else np.zeros((0, 2), np.int32)
+
+
+def _joined(raw: RawBasemap) -> _Shapes:
+    """Return the shapes that the ways are, alone or joined."""
+    size = np.diff(raw.first)
+    filled = np.flatnonzero(size > 1)
+    begin, end = np.zeros(len(size), np.int64), np.zeros(len(size), np.int64)
+    begin[filled], end[filled] = raw.node[raw.first[filled]], raw.node[raw.first[filled + 1] - 1]
+    found: list[tuple[int, _Pieces]] = []
+    coasts = filled[(raw.rules[filled] & rules_of(COAST)) > 0]
+    for chain in _chains(coasts.tolist(), begin[coasts].tolist(), end[coasts].tolist()):
+        found.append((COAST, [(way, False) for way in chain]))
+    rivers = filled[((raw.rules[filled] & rules_of(RIVER)) > 0)]
+    found += [(RIVER, [(way, False)]) for way in rivers.tolist()]
+    number = {way: at for at, way in zip(filled.tolist(), raw.way[filled].tolist(), strict=True)}
+    # Tags of an area are often on its outer ring, too, where they would fill its islands.
+    outer = {way for one in raw.relations for is_inner, way in one.ways if not is_inner}
+    for kind in (ICE, WATER):
+        alone = filled[((raw.rules[filled] & rules_of(kind)) > 0) & (begin[filled] == end[filled])]
+        ids = raw.way[alone].tolist()
+        found += [(kind, [(way, False)]) for way, key in zip(alone.tolist(), ids, strict=True) if key not in outer]
+        for one in raw.relations:
+            if one.rules & rules_of(kind):
+                known = [number[way] for _, way in one.ways if way in number]
+                rings = _rings(dict.fromkeys(known), begin, end)
+                found += [(kind if at == 0 else RING, ring) for at, ring in enumerate(rings)]
+    return _points_of(raw, found)
+
+
+def _points_of(raw: RawBasemap, found: list[tuple[int, _Pieces]]) -> _Shapes:
+    """Return shapes by the pieces that they consist of, without the points that the file lacks."""
+    way = np.array([way for _, pieces in found for way, _ in pieces], np.int64)
+    backward = np.array([back for _, pieces in found for _, back in pieces], np.bool_)
+    shape = np.repeat(np.arange(len(found)), [len(pieces) for _, pieces in found])
+    begin, size = raw.first[way], np.diff(raw.first)[way]
+    # A piece begins with the point at which the one before ends.
+    goes_on = np.diff(shape, prepend=-1) == 0
+    count = size - goes_on
+    at = ranges(begin + goes_on, count)
+    if backward.any():
+        at = np.where(np.repeat(backward, count), np.repeat(2 * begin + size - 1, count) - at, at)
+    points = np.stack([raw.lat[at], raw.lon[at]], axis=1)
+    number = np.bincount(shape, count, len(found)).astype(np.int64)
+    known = (np.abs(points[:, 0]) <= LAST_LAT) & (np.abs(points[:, 1]) <= LAST_LON)
+    if not known.all():
+        number = np.bincount(np.repeat(np.arange(len(found)), number)[known], minlength=len(found))
+        points = points[known]
+    shapes = _Shapes(np.array([kind for kind, _ in found], np.int64), _offsets(number), points)
+    if not known.all():
+        shapes = shapes.take(number > 1)
+    # Areas of which the file lacks the first node are closed.
+    open_rings = np.flatnonzero(~shapes.is_ring & np.isin(shapes.kind, (WATER, ICE, RING)))
+    if len(open_rings) == 0:
+        return shapes
+    count = np.diff(shapes.first)
+    count[open_rings] += 1
+    first_of = shapes.points[shapes.first[open_rings]]
+    closed = np.insert(shapes.points, shapes.first[open_rings + 1], first_of, axis=0)
+    return _Shapes(shapes.kind, _offsets(count), closed)
+
+
+def _chains(ways: list[int], begin: list[int], end: list[int]) -> list[list[int]]:
+    """Return ways in the order in which each begins where the one before ends."""
+    following = defaultdict(list)
+    for at, node in enumerate(begin):
+        following[node].append(at)
+    ends, left, chains = set(end), set(range(len(ways))), []
+    # First those that continue no other way, then rings.
+    for start in sorted(left, key=lambda at: begin[at] in ends):
+        if start not in left:
+            continue
+        left.remove(start)
+        chain = [start]
+        while end[chain[-1]] != begin[start]:
+            after = next((at for at in following[end[chain[-1]]] if at in left), None)
+            if after is None:
+                break
+            left.remove(after)
+            chain.append(after)
+        chains.append([ways[at] for at in chain])
+    return chains
+
+
+def _rings(ways: dict[int, None], begin: Ints, end: Ints) -> list[_Pieces]:
+    """Return the rings that ways form, which may run in any direction."""
+    touching = defaultdict(list)
+    for way in ways:
+        touching[int(begin[way])].append(way)
+        touching[int(end[way])].append(way)
+    left, rings = dict(ways), []
+    while left:
+        start = next(iter(left))
+        del left[start]
+        ring, node = [(start, False)], int(end[start])
+        while node != begin[start]:
+            after = next((way for way in touching[node] if way in left), None)
+            if after is None:
+                break
+            del left[after]
+            backward = int(begin[after]) != node
+            ring.append((after, backward))
+            node = int(begin[after] if backward else end[after])
+        if node == begin[start]:
+            rings.append(ring)
+    return rings
+
+
+def _limited(shapes: _Shapes) -> _Shapes:
+    """Return shapes simplified, and without the smallest, so that they have at most `MOST_POINTS` points."""
+    first = TOLERANCES_M.index(20.0) if len(shapes.points) > _MANY * MOST_POINTS else 0
+    for tolerance in TOLERANCES_M[first:]:
+        shapes = _simplified(_large(shapes, 30 * tolerance**2), tolerance)
+        if len(shapes.points) <= MOST_POINTS:
+            break
+    return shapes
+
+
+def _large(shapes: _Shapes, least: float) -> _Shapes:
+    """Return the rings with at least some square metres inside, and all lines."""
+    return _kept(shapes, ~shapes.is_ring | (np.abs(shapes.area) >= least))
+
+
+def _kept(shapes: _Shapes, wanted: npt.NDArray[np.bool_]) -> _Shapes:
+    """Return some shapes; if the first ring of an area is not wanted, the next one takes its place."""
+    is_first, kept = shapes.kind != RING, np.flatnonzero(wanted)
+    area = np.cumsum(is_first)[kept]
+    leads = np.diff(area, prepend=0) > 0
+    kind = np.where(leads, shapes.kind[is_first][area - 1], shapes.kind[kept])
+    return shapes.take(kept)._replace(kind=kind)
+
+
+def _simplified(shapes: _Shapes, tolerance: float) -> _Shapes:
+    """Return shapes less points within some metres of the line without them, and less rings that are flat then."""
+    import shapely
+
+    count, scale = len(shapes.kind), shapes.scale
+
+    def simplify(low: int, high: int) -> tuple[npt.NDArray[np.int32], Ints]:
+        which = np.repeat(np.arange(high - low), np.diff(shapes.first[low : high + 1]))
+        metres = shapes.points[shapes.first[low] : shapes.first[high]] * scale[low:high][which]
+        lines = shapely.simplify(shapely.linestrings(metres, indices=which), tolerance, preserve_topology=False)
+        kept, line = shapely.get_coordinates(lines, return_index=True)
+        points = np.rint(kept / scale[low:high][line]).astype(np.int32)
+        return points, np.bincount(line, minlength=high - low)
+
+    # Parts have about the same number of points.
+    ends = np.searchsorted(shapes.first, np.linspace(0, shapes.first[-1], 4 * num_cores() + 1)[1:-1]).tolist()
+    parts = [(low, high) for low, high in zip([0, *ends], [*ends, count], strict=True) if low < high]
+    found = run_all([partial(simplify, low, high) for low, high in parts])
+    size = np.concatenate([np.zeros(0, np.int64), *(one[1] for one in found)])
+    left = _Shapes(shapes.kind, _offsets(size), _rows([one[0] for one in found]))
+    return _kept(left, size >= np.where(shapes.is_ring, 4, 2))

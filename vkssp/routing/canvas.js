@@ -1,0 +1,77 @@
+// What all canvases over a map share; L is Leaflet.
+"use strict";
+
+/** Turn latitude, longitude, ... into Web Mercator x, y, ... in place, the width of the world being 1. */
+function toMercator(points) {
+  for (let i = 0; i < points.length; i += 2) {
+    const sine = Math.sin((Math.max(-85.0511287798, Math.min(85.0511287798, points[i])) * Math.PI) / 180);
+    points[i] = points[i + 1] / 360 + 0.5;
+    points[i + 1] = 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
+  }
+  return points;
+}
+
+/** A canvas over the map that is redrawn when the map has moved. */
+const Canvas = L.Renderer.extend({
+  options: { padding: 0.25, pane: "roads", interactive: false },
+
+  _initContainer() {
+    this._container = document.createElement("canvas");
+    this._context = this._container.getContext("2d");
+  },
+
+  _destroyContainer() {
+    this._container.remove();
+    delete this._container;
+  },
+
+  _update() {
+    if (this._map._animatingZoom && this._bounds) return;
+    L.Renderer.prototype._update.call(this);
+    const size = this._bounds.getSize(), ratio = window.devicePixelRatio || 1, zoom = this._map.getZoom();
+    L.DomUtil.setPosition(this._container, this._bounds.min);
+    this._container.width = Math.round(size.x * ratio);
+    this._container.height = Math.round(size.y * ratio);
+    this._container.style.width = size.x + "px";
+    this._container.style.height = size.y + "px";
+    this._context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this._scale = 256 * 2 ** zoom;
+    this._origin = this._map.getPixelOrigin().add(this._bounds.min);
+    this._draw(size, zoom, getComputedStyle(document.documentElement));
+    this.fire("update");
+  },
+
+  /** Least x and y and greatest x and y of some points, world[start], ..., world[end - 1]. */
+  _box(world, start, end) {
+    const box = [Infinity, Infinity, -Infinity, -Infinity];
+    for (let i = start; i < end; i += 2) {
+      box[0] = Math.min(box[0], world[i]);
+      box[1] = Math.min(box[1], world[i + 1]);
+      box[2] = Math.max(box[2], world[i]);
+      box[3] = Math.max(box[3], world[i + 1]);
+    }
+    return box;
+  },
+
+  /** The box of what lies on the canvas, or within a margin of some pixels. */
+  _view(size, margin) {
+    const scale = this._scale, origin = this._origin;
+    const low = [(origin.x - margin) / scale, (origin.y - margin) / scale];
+    return [...low, (origin.x + size.x + margin) / scale, (origin.y + size.y + margin) / scale];
+  },
+
+  /** Add the points world[start], ..., world[last + 1] to a path, less those that fall on the pixel of the one before. */
+  _trace(path, world, start, last) {
+    const scale = this._scale, origin = this._origin;
+    let x = NaN, y = NaN;
+    for (let i = start; i <= last; i += 2) {
+      const px = world[i] * scale - origin.x, py = world[i + 1] * scale - origin.y;
+      if (i === start) path.moveTo(px, py);
+      else if (i === last || Math.abs(px - x) + Math.abs(py - y) > 0.8) path.lineTo(px, py);
+      else continue;
+      x = px;
+      y = py;
+    }
+  },
+});
+
