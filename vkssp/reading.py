@@ -16,7 +16,7 @@ from vkssp.graph.graph import maker_of
 from vkssp.log import logger
 from vkssp.streams import kept_stream
 
-_OF_EXTRACTS = ("profile", "turns", "at", "time_zone")
+_OF_EXTRACTS = ("profile", "turns", "at", "time_zone", "basemap")
 _log = logger(__name__)
 
 
@@ -27,6 +27,7 @@ def read_graph(
     turns: str | None = None,
     at: datetime | float | None = None,
     time_zone: str | Path | None = None,
+    basemap: bool | None = None,
     progress: bool = False,
     format: str | None = None,
     weights: str | None = None,
@@ -54,6 +55,9 @@ def read_graph(
     time_zone : str or Path, optional
         Name of a time zone, such as ``Europe/Berlin``, or a GeoJSON file of regions with such names in the property
         ``TZID``, if `at` is a moment of all the world.
+    basemap : bool, optional
+        Whether the graph of an extract also holds coast, water and names of places, which maps show beside the streets;
+        by default it does.
     progress : bool
         Whether to show a progress bar on stderr while an extract is read, or once another file takes over a second.
     format : str, optional
@@ -86,6 +90,7 @@ def read_graph(
         If an argument is invalid, or has no effect on this kind of input.
     """
     of_extracts: dict[str, Any] = {"profile": profile, "turns": turns, "at": at, "time_zone": time_zone}
+    of_extracts["basemap"] = basemap
     of_files: dict[str, Any] = {"format": format, "directed": directed, "scale": scale, "coordinates": coordinates}
     of_files["edge_columns"] = edge_columns
     began = time.perf_counter()
@@ -119,10 +124,8 @@ def _read(
     if of_files["format"] is None:
         if is_extract(source):
             refuse(of_files, source, "an OpenStreetMap extract")
-            profile = of_extracts["profile"]
-            return read_extract(
-                source, progress=progress, **{**of_extracts, "profile": "car" if profile is None else profile}
-            )
+            given = {name: value for name, value in of_extracts.items() if value is not None}
+            return read_extract(source, progress=progress, **given)
         if is_saved(source):
             refuse({**of_extracts, **of_files}, source, "a saved graph")
             return Graph.load(source)

@@ -202,6 +202,15 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["prepare", "GRAPH", "out.gr"], "out.gr as a saved graph: its name must end"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "r.svg"], "must end in one of .geojson, .json, "),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "r.pdf"], "must end in .html or .htm"),
+        (
+            ["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "r.html", "--tiles", "ftp://t/{z}/{x}/{y}"],
+            "--tiles is 'ftp://t/{z}/{x}/{y}'; give an address of https with {z}, {x} and {y}",
+        ),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--tiles", "https://t/{z}/{x}/{y}"], "give --map, or leave"),
+        (
+            ["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "r.html", "--attribution", "me"],
+            "--attribution credits tiles, and there are none",
+        ),
         (["route", "NONE", "--from", FROM, "--to", TO, "--output", "r.csv"], "must end in one of .geojson, .json, "),
         (["nearest", "GRAPH", "--at", FROM, "--output", "n.npy"], "must end in one of .geojson, .json, "),
         (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5", "--output", "i.gpx"], "must end in one of .g"),
@@ -226,6 +235,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["distances", "GRAPH", "--source", "x"], "--source is 'x'; give the id of a node"),
         (["distances", "GRAPH", "--source", "0", "--output", "no/d.npy"], "no is no folder; make it first"),
         (["import", "GRAPH", "out.graph", "--all-nodes"], "--all-nodes is for extracts, and"),
+        (["import", "GRAPH", "out.graph", "--no-basemap"], "--no-basemap is for extracts, and"),
         (["import", "EXTRACT", "no/out.graph"], "no is no folder; make it first"),
         (["import", "EXTRACT", "out.graph", "--profile", "submarine"], "submarine"),
     ],

@@ -17,6 +17,7 @@ from vkssp.commands.common import (
     add_solver,
     check_outputs,
     load,
+    map_tiles,
     numbers,
     solver_parameters,
 )
@@ -182,6 +183,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.value_map import write_value_map
 
     _check(args)
+    tiles = map_tiles(args)
     parameters = solver_parameters(args)
     opportunities = _places(args.opportunities, read_ends(args.opportunities, args.columns, areas=True))
     given = None if args.origins is None else _places(args.origins, read_ends(args.origins, areas=True))
@@ -223,7 +225,7 @@ def run(args: argparse.Namespace) -> Result:
     if args.map is not None:
         facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
         drawn = {title: values for title, values in columns.values() if values.dtype.kind != "O"}
-        write_value_map(args.map, graph, drawn, shapes=shapes, facts=facts, title=_title(args))
+        write_value_map(args.map, graph, drawn, shapes=shapes, facts=facts, title=_title(args), tiles=tiles)
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines

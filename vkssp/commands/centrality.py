@@ -17,6 +17,7 @@ from vkssp.commands.common import (
     add_solver,
     check_outputs,
     load,
+    map_tiles,
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser
@@ -121,6 +122,7 @@ def run(args: argparse.Namespace) -> Result:
     if args.output is not None:
         check_features_ending(args.output, ())
     check_outputs(args, output=None, map="HTML")
+    tiles = map_tiles(args)
     parameters = solver_parameters(args)
     if args.sample is not None and (wrong := {"eccentricity", "straightness"} & set(args.measures)):
         raise QueryError(f"--sample does not estimate {' and '.join(sorted(wrong))}; leave the measure or --sample out")
@@ -205,7 +207,7 @@ def run(args: argparse.Namespace) -> Result:
     if args.map is not None:
         facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
         write = write_street_map if args.streets else write_value_map
-        write(args.map, graph, columns, facts=facts, title=", ".join(args.measures).capitalize())
+        write(args.map, graph, columns, facts=facts, title=", ".join(args.measures).capitalize(), tiles=tiles)
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines

@@ -15,6 +15,7 @@ from vkssp.terminal import is_terminal
 if TYPE_CHECKING:
     from vkssp.graph import Graph
     from vkssp.graph.hierarchy import Hierarchy
+    from vkssp.routing.tiles import Tiles
 
 #: Result of a command: an object for JSON, and lines for a terminal.
 Result = tuple[dict[str, Any], list[str]]
@@ -105,6 +106,30 @@ def add_map(parser: CommandParser) -> None:
     parser.add_argument(
         "--map", type=output_name(".html"), metavar="M.html", help="write a map that opens without the internet"
     )
+    group = parser.rare_group("raster tiles below the map")
+    group.add_argument(
+        "--tiles",
+        metavar="URL",
+        help="address of tiles with {z}, {x} and {y}, such as https://tiles.example.org/{z}/{x}/{y}.png; the map then "
+        "needs a network",
+    )
+    group.add_argument("--attribution", metavar="TEXT", help="credit for the makers of the tiles")
+
+
+def map_tiles(args: argparse.Namespace) -> Tiles | None:
+    """Return the tiles that the options of `add_map` name; raise `QueryError` if there is no map that shows them."""
+    from vkssp.routing.tiles import Tiles
+
+    if args.tiles is None:
+        if args.attribution is not None:
+            raise QueryError("--attribution credits tiles, and there are none; give --tiles, or leave it out")
+        return None
+    if args.map is None:
+        raise QueryError("--tiles is for maps, and no map is written; give --map, or leave --tiles out")
+    try:
+        return Tiles(args.tiles, args.attribution or "")
+    except QueryError as error:
+        raise QueryError(f"--{error}") from None
 
 
 def add_device(group: Any, *, several: bool = False) -> None:

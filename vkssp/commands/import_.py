@@ -34,6 +34,14 @@ def add_arguments(parser: CommandParser) -> None:
             "; weights are then milliseconds instead of tenths of a second",
         ),
     )
+    parser.add_argument(
+        "--basemap",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help=Help(
+            "keep coast, water and names of places for maps", "; --no-basemap makes a smaller file (default: on)"
+        ),
+    )
     for name, form in (("segment-speeds", "from,to,km/h[,rate]"), ("turn-penalties", "from,via,to,seconds[,weight]")):
         parser.add_argument(
             f"--{name}",
@@ -61,6 +69,8 @@ def run(args: argparse.Namespace) -> Result:
             )
         if args.all_nodes:
             raise QueryError(f"--all-nodes is for extracts, and {args.extract} is read as another graph; leave it out")
+        if not args.basemap:
+            raise QueryError(f"--no-basemap is for extracts, and {args.extract} is read as another graph; leave it out")
         graph = load(args, args.extract)
         graph.save(args.output)
         size = {"nodes": graph.num_nodes, "arcs": graph.num_arcs}
@@ -82,6 +92,7 @@ def run(args: argparse.Namespace) -> Result:
         turns=args.turns,
         at=args.at,
         time_zone=args.time_zone,
+        basemap=args.basemap,
     )
     graph = _with_traffic(args, graph)
     graph.save(args.output)

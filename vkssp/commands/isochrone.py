@@ -20,6 +20,7 @@ from vkssp.commands.common import (
     is_watched,
     latlon,
     load,
+    map_tiles,
     numbers,
     solver_parameters,
 )
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.router import Router
 
     check_outputs(args, output=None, map="HTML")
+    tiles = map_tiles(args)
     if args.output is not None:
         check_isochrones_ending(args.output)
     if args.reverse and args.places is None:
@@ -135,7 +137,7 @@ def run(args: argparse.Namespace) -> Result:
         lines.append(f"wrote     {args.output}")
     if args.map:
         facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
-        write_isochrone_map(args.map, graph, found, facts=facts)
+        write_isochrone_map(args.map, graph, found, facts=facts, tiles=tiles)
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines

@@ -16,6 +16,7 @@ from vkssp.commands.common import (
     check_outputs,
     latlon,
     load,
+    map_tiles,
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser, Repeated
@@ -73,6 +74,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.router import Router
 
     check_outputs(args, output=None, map="HTML")
+    tiles = map_tiles(args)
     if args.output is not None:
         check_route_ending(args.output)
     if args.alternatives is not None and (args.via or args.continue_straight is not None):
@@ -139,7 +141,7 @@ def run(args: argparse.Namespace) -> Result:
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map:
-        write_map(args.map, graph, found)
+        write_map(args.map, graph, found, tiles=tiles)
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines

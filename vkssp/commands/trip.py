@@ -16,6 +16,7 @@ from vkssp.commands.common import (
     add_solver,
     check_outputs,
     load,
+    map_tiles,
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.router import Router
 
     check_outputs(args, output=None, map="HTML")
+    tiles = map_tiles(args)
     if args.output is not None:
         check_route_ending(args.output)
     parameters = solver_parameters(args)
@@ -98,7 +100,7 @@ def run(args: argparse.Namespace) -> Result:
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map:
-        write_map(args.map, graph, route)
+        write_map(args.map, graph, route, tiles=tiles)
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines

@@ -187,9 +187,12 @@ def read_extract(
     turns: str | None = None,
     at: datetime | float | None = None,
     time_zone: str | Path | None = None,
+    basemap: bool = True,
 ) -> Graph:
     """Make a graph from an OpenStreetMap extract, as `import_extract` does, without the report."""
-    return import_extract(path, profile=profile, progress=progress, turns=turns, at=at, time_zone=time_zone)[0]
+    return import_extract(
+        path, profile=profile, progress=progress, turns=turns, at=at, time_zone=time_zone, basemap=basemap
+    )[0]
 
 
 def _millionths(degrees: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
