@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vkssp.routing.router import Router
     from vkssp.solver.decay import Decay
 
-SUMMARY = "compute what can be reached from everywhere: opportunities within limits, and the nearest of them"
+SUMMARY = "compute what can be reached from everywhere: opportunities, also nearest"
 EXAMPLE = "vkssp accessibility andorra.graph shops.csv --grid 500 --minutes 5 -o a.csv"
 
 # Signs and names of units of limits.
