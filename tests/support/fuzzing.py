@@ -98,6 +98,9 @@ def same(one: Graph, other: Graph) -> bool:
         values = vars(graph) | (vars(graph.streets) if graph.streets is not None else {})
         if graph.hierarchy is not None:
             values |= {f"hierarchy_{name}": getattr(graph.hierarchy, name) for name in graph.hierarchy.ARRAYS}
+        basemap = values.pop("basemap", None)
+        if basemap is not None:
+            values |= {f"basemap_{name}": value for name, value in vars(basemap).items()}
         return {name: value for name, value in values.items() if name not in ("streets", "hierarchy", "tail")}
 
     mine, its = arrays(one), arrays(other)
