@@ -146,7 +146,8 @@ def write_map(
     title : str, optional
         Heading of the page; by default the names, or coordinates, of the places.
     tiles : Tiles or str, optional
-        Raster tiles below the map, or their address with ``{z}``, ``{x}`` and ``{y}``; see ``vkssp.routing.tiles.Tiles``.
+        Raster tiles below the map, or their address with ``{z}``, ``{x}`` and ``{y}``; see
+        ``vkssp.routing.tiles.Tiles``.
         With them the page needs a network.
 
     Raises
