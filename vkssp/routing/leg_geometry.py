@@ -11,7 +11,7 @@ from vkssp.graph import Graph
 from vkssp.jit import kernels
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
-from vkssp.routing.part_weights import part_weight, turn_weight
+from vkssp.routing.part_weights import part_weight, turn_weight, turn_weights
 from vkssp.routing.snap import StreetIndex
 
 Floats = npt.NDArray[np.float64]
@@ -93,8 +93,8 @@ class LegGeometry:
         self.weights = np.zeros(0, np.int64) if graph is None else _weights(graph, self.arcs, self.parts, begun, cuts)
         apart = graph is not None and graph is not index.graph and streets is not None and streets.seconds is not None
         self.weighed = _weights(index.graph, self.arcs, self.parts, begun, cuts) if apart else self.weights
-        self.turns = np.zeros(0, np.int64) if graph is None else _turns(graph, self.arcs)
-        self.turns_weighed = _turns(index.graph, self.arcs) if apart else self.turns
+        self.turns = np.zeros(0, np.int64) if graph is None else turn_weights(graph, self.arcs)
+        self.turns_weighed = turn_weights(index.graph, self.arcs) if apart else self.turns
         self._start, self._end, self._along, self._all_points = start, end, along, index.points
         self._lines, self._arcs_of_lines = index.polylines, index.arcs_by_polyline
 
@@ -120,6 +120,9 @@ class LegGeometry:
             if self.parts[row] == 0.0 or snap.share == float(begins != backward):
                 return None
             piece = first + snap.segment
+        return self._bearing(piece, backward)
+
+    def _bearing(self, piece: int, backward: bool) -> float:
         ends = self._all_points[piece : piece + 2][:: -1 if backward else 1]
         return float(kernels("vkssp.guidance.kernels.shape").bearing_between(*ends.ravel().tolist()))
 
@@ -139,8 +142,7 @@ class LegGeometry:
             piece += end.segment
         elif self._all_points[piece].tolist() != [end.lat, end.lon]:  # another street that ends at the same junction
             piece = int(lines.first[line + 1]) - 2
-        ends = self._all_points[piece : piece + 2][:: -1 if lines.backward[arc] else 1]
-        return float(kernels("vkssp.guidance.kernels.shape").bearing_between(*ends.ravel().tolist()))
+        return self._bearing(piece, bool(lines.backward[arc]))
 
     @cached_property
     def shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
@@ -167,12 +169,6 @@ class LegGeometry:
         size += points[size].tolist() != points[size - 1].tolist()
         first[-1] = size - 1
         return points[:size], first  # what is left over is too little for a copy
-
-
-def _turns(graph: Graph, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    streets = graph.streets
-    turn = None if streets is None else streets.turn
-    return np.zeros(len(arcs), np.int64) if turn is None else turn[arcs].astype(np.int64)
 
 
 def _weights(

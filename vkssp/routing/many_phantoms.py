@@ -11,8 +11,8 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.graph.csr import ranges, within
 from vkssp.routing.lines import Snap
-from vkssp.routing.part_weights import Points, part_weights
-from vkssp.routing.phantoms import arrivals, find_goals, find_starts
+from vkssp.routing.part_weights import Points, part_weights, turn_weights
+from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
@@ -65,13 +65,18 @@ class _Points:
         return point, arc, self.before(point, arc)
 
     @property
+    def end_nodes(self) -> npt.NDArray[np.uint32]:
+        """A node of the junction of each point at one."""
+        points = self.at_junctions
+        is_last = (self._fraction[points] == 1.0).astype(np.int64)
+        found: npt.NDArray[np.uint32] = self._index.nodes_at_ends[self.polyline[points], is_last]
+        return found
+
+    @property
     def junctions(self) -> Indices:
         """The junction of each point at one."""
         assert self._index.junctions is not None
-        points = self.at_junctions
-        is_last = (self._fraction[points] == 1.0).astype(np.int64)
-        found: Indices = self._index.junctions.place[self._index.nodes_at_ends[self.polyline[points], is_last]]
-        return found
+        return self._index.junctions.place[self.end_nodes]
 
     def nodes(self) -> tuple[Indices, Indices]:
         """Return the nodes of the points at junctions: the point, and the node."""
@@ -92,55 +97,54 @@ class _Points:
         return point, arc, at
 
 
-def _turn(index: StreetIndex, arc: Indices) -> Indices:
-    streets = index.graph.streets
-    return (
-        np.zeros(len(arc), np.int64) if streets is None or streets.turn is None else streets.turn[arc].astype(np.int64)
-    )
-
-
 def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
     """Return whether points have arcs, or are inside areas, which only the functions for one point consider."""
-    if index.avoided is not None:
-        return True
-    given = [snap for snap in snaps if snap is not None]
-    if any(snap.arcs is not None or snap.inside is not None for snap in given):
-        return True
-    return index.has_unusable and any(snap.is_end and arrivals(index, snap) is not None for snap in given)
+    return index.avoided is not None or any(
+        snap is not None and (snap.arcs is not None or snap.inside is not None) for snap in snaps
+    )
 
 
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_starts` finds for each point, the best at each node; none for None."""
-    if _is_special(index, snaps):
-        return _one_by_one(index, snaps, find_starts)
-    points = _Points(index, snaps)
+    plain, apart = _apart(index, snaps, find_starts)
+    points = _Points(index, plain)
     point, arc, at = points.first_arcs()
     here = np.flatnonzero(at == 0.0) if not index.knows_turns else np.zeros(0, np.int64)
     weight = part_weights(index.graph, arc, 1.0 - at, start=points.on.take(point, at > 0.0))
     ends = point, index.graph.head[arc], weight, arc, at, np.zeros(len(arc))
-    return _best(index, len(snaps), ends, (point[here], index.graph.tail[arc[here]]))
+    return _best(index, len(snaps), ends, apart, (point[here], index.graph.tail[arc[here]]))
 
 
 def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_goals` finds for each point, the best at each node; none for None."""
-    if _is_special(index, snaps):
-        return _one_by_one(index, snaps, find_goals)
-    points = _Points(index, snaps)
+    plain, apart = _apart(index, snaps, find_goals)
+    points = _Points(index, plain)
     point, arc, at = points.street_arcs()
-    weight = _turn(index, arc) + part_weights(index.graph, arc, at, end=points.on.take(point))
+    weight = turn_weights(index.graph, arc) + part_weights(index.graph, arc, at, end=points.on.take(point))
     ends = point, index.graph.tail[arc], weight, arc, at, np.zeros(len(arc))
     if index.knows_turns:
-        return _best(index, len(snaps), ends, points.nodes())
+        return _best(index, len(snaps), ends, apart, points.nodes())
     here = np.flatnonzero(at == 1.0)
-    return _best(index, len(snaps), ends, (point[here], index.graph.head[arc[here]]))
+    return _best(index, len(snaps), ends, apart, (point[here], index.graph.head[arc[here]]))
 
 
-def _one_by_one(
+def _apart(
     index: StreetIndex, snaps: Sequence[Snap | None], find: Callable[[StreetIndex, Snap], list[PhantomNode]]
-) -> PhantomNodes:
-    found = [(row, one) for row, snap in enumerate(snaps) if snap is not None for one in find(index, snap)]
-    columns = _columns([(row, one.node, one.weight, one.arc, one.at, one.metres) for row, one in found])
-    return _best(index, len(snaps), columns, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+) -> tuple[list[Snap | None], _Columns]:
+    """Return the points with None for those that only `find` considers, and the phantom nodes that it finds for them.
+
+    These are points with arcs, those inside areas, and those at junctions where trips do not begin on all streets.
+    """
+    points = _Points(index, snaps)
+    is_apart = np.array([snap is not None and (snap.arcs is not None or snap.inside is not None) for snap in snaps])
+    if index.avoided is not None:
+        is_apart[:] = True
+    elif len(points.at_junctions):
+        is_apart[points.at_junctions] |= index.beside_unusable[points.end_nodes]
+    given = ((row, snaps[row]) for row in np.flatnonzero(is_apart).tolist())
+    rows = [(row, one) for row, snap in given if snap is not None for one in find(index, snap)]
+    columns = _columns([(row, one.node, one.weight, one.arc, one.at, one.metres) for row, one in rows])
+    return [None if apart else snap for snap, apart in zip(snaps, is_apart.tolist(), strict=True)], columns
 
 
 def _columns(rows: list[tuple[int, int, int, int, float, float]]) -> _Columns:
@@ -149,15 +153,17 @@ def _columns(rows: list[tuple[int, int, int, int, float, float]]) -> _Columns:
     return [*(np.array(column, np.int64) for column in integers), *floats]
 
 
-def _best(index: StreetIndex, count: int, ends: _Columns, nodes: tuple[Indices, npt.NDArray[Any]]) -> PhantomNodes:
+def _best(
+    index: StreetIndex, count: int, ends: _Columns, apart: _Columns, nodes: tuple[Indices, npt.NDArray[Any]]
+) -> PhantomNodes:
     """Return the best phantom node of each point at each node, in the order of `find_starts` and `find_goals`.
 
-    `ends` are the points and the attributes of their phantom nodes, `nodes` are points and the nodes that they are at.
+    `ends` are the points and the attributes of their phantom nodes, `apart` are those of other points, and `nodes` are
+    points and the nodes that they are at.
     """
     nothing = np.zeros(len(nodes[0]), np.int64)
-    columns = [
-        np.concatenate(pair) for pair in zip(ends, (*nodes, nothing, nothing - 1, nothing, nothing), strict=True)
-    ]
+    at_nodes = *nodes, nothing, nothing - 1, nothing, nothing
+    columns = [np.concatenate(some) for some in zip(ends, apart, at_nodes, strict=True)]
     point, node, weight, arc, at, metres = columns
     order = np.lexsort((weight, node, point))
     is_best = np.ones(len(order), np.bool_)

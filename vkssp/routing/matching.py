@@ -34,7 +34,7 @@ from vkssp.jit import kernels
 from vkssp.route import Leg, Place, Route, made
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
-from vkssp.routing.part_weights import Points, part_weight, part_weights
+from vkssp.routing.part_weights import Points, part_weight, part_weights, turn_weights
 from vkssp.routing.places import listed_places, place_of
 from vkssp.routing.route_assembly import end_to_end, joined, leg_of
 from vkssp.routing.snap import StreetIndex
@@ -330,15 +330,12 @@ def _states(index: StreetIndex, snaps: Sequence[Snap]) -> _States:
     is_first = np.ones(len(arc), np.bool_)
     is_first[1:] = (point[1:] != point[:-1]) | (backward[1:] != backward[:-1])
     begin = np.append(np.flatnonzero(is_first), len(arc))
-    graph, streets = index.graph, index.graph.streets
-    turn = np.zeros(len(arc), np.int64)
-    if streets is not None and streets.turn is not None:
-        turn = streets.turn[arc].astype(np.int64)
+    graph = index.graph
     metres = index.lengths[arc].astype(np.float64)
     ends = kernels("vkssp.routing.kernels.matching").Ends
     here = Points.of(snaps).take(point)
     seeds = ends(begin, graph.head[arc], part_weights(graph, arc, 1.0 - at, start=here), (1.0 - at) * metres)
-    goals = ends(begin, graph.tail[arc], turn + part_weights(graph, arc, at, end=here), at * metres)
+    goals = ends(begin, graph.tail[arc], turn_weights(graph, arc) + part_weights(graph, arc, at, end=here), at * metres)
     where = begin[:-1]
     return _States(point[where], backward[where], arc, at, begin, seeds, goals)
 

@@ -29,6 +29,13 @@ def turn_weight(graph: Graph, arc: int) -> int:
     return 0 if streets is None or streets.turn is None else int(streets.turn[arc])
 
 
+def turn_weights(graph: Graph, arcs: Indices) -> Indices:
+    """Return the weights of the turns into arcs, int64."""
+    streets = graph.streets
+    turn = None if streets is None else streets.turn
+    return np.zeros(len(arcs), np.int64) if turn is None else turn[arcs].astype(np.int64)
+
+
 def part_weight(graph: Graph, arc: int, part: float, start: Snap | None = None, end: Snap | None = None) -> int:
     """Return the weight of a part of an arc, without the turn into the arc.
 
@@ -110,10 +117,7 @@ def part_weights(
     graph: Graph, arcs: Indices, parts: Floats, start: Points | None = None, end: Points | None = None
 ) -> Indices:
     """Return the weights of parts of arcs, one for each arc, as `part_weight` does for one; int64."""
-    streets = graph.streets
-    whole = graph.weight[arcs].astype(np.int64)
-    if streets is not None and streets.turn is not None:
-        whole -= streets.turn[arcs]
+    streets, whole = graph.streets, graph.weight[arcs].astype(np.int64) - turn_weights(graph, arcs)
     found: Indices = np.rint(parts * whole).astype(np.int64)
     passed = None if streets is None else streets.passed_weight
     if streets is None or passed is None or not len(arcs):

@@ -105,14 +105,13 @@ def arrivals(index: StreetIndex, snap: Snap) -> set[int] | None:
     None if trips may begin on all streets of the junction, or if the point is at no junction, or if it is on a street
     on which others do not begin. Trips that begin at a pier turn onto the ferry from a street, which takes time.
     """
-    if not (index.knows_turns and snap.is_end and index.has_unusable and index.usable[snap.polyline]):
+    if not (index.knows_turns and snap.is_end and index.usable[snap.polyline]):
         return None
     nodes = set(index.nodes_of(snap))
-    lines = {int(index.polyline_of[arc]) for node in nodes for arc in index.arcs_out(node)} | {snap.polyline}
-    open_lines = [line for line in lines if index.usable[line]]
-    if len(open_lines) == len(lines):
+    if not index.beside_unusable[next(iter(nodes))]:
         return None
-    heads = {int(index.graph.head[arc]) for line in open_lines for arc in index.arcs(line).tolist()}
+    lines = {int(index.polyline_of[arc]) for node in nodes for arc in index.arcs_out(node)} | {snap.polyline}
+    heads = {int(index.graph.head[arc]) for line in lines if index.usable[line] for arc in index.arcs(line).tolist()}
     return nodes & heads
 
 

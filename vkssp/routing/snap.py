@@ -117,9 +117,15 @@ class StreetIndex(StreetLines):
         self.hints = Hints(self.polylines, None if graph.streets is None else graph.streets.point_node)
 
     @cached_property
-    def has_unusable(self) -> bool:
-        """Whether there are streets on which no trip may begin."""
-        return not bool(self.usable[self.polyline_of].all())
+    def beside_unusable(self) -> Bools:
+        """Mask of the nodes that share a place with one from which a street leads on which no trip may begin."""
+        found = np.zeros(self.graph.num_nodes, np.bool_)
+        found[self.graph.tail[~self.usable[self.polyline_of]]] = True
+        if self.junctions is None:
+            return own(found)
+        places = np.zeros(len(self.junctions.first) - 1, np.bool_)
+        places[self.junctions.place[found]] = True
+        return own(places[self.junctions.place])
 
     @property
     def searched(self) -> Graph:
@@ -143,7 +149,7 @@ class StreetIndex(StreetLines):
         if not index.usable.any():
             raise QueryError("no trip can begin on any street without these classes; exclude fewer")
         index._masks = {}
-        for name in ("useful", "parts", "islands", "_one_sided", "small_components"):
+        for name in ("useful", "parts", "islands", "_one_sided", "small_components", "beside_unusable"):
             index.__dict__.pop(name, None)
         return index
 
