@@ -16,14 +16,11 @@ from vkssp.checks import array_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph.closed_pieces import without_pieces
 from vkssp.graph.csr import UNREACHABLE, within
-from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.graph import Graph, checked_graph
-from vkssp.graph.streets import COORDINATE_SCALE, MOST_PIECE_UNITS, Streets
+from vkssp.graph.streets import COORDINATE_SCALE, MOST_PIECE_UNITS, SECONDS_OF_PIECES, Streets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-#: Seconds of the whole units of `Streets.piece_seconds`.
-SECONDS_OF_PIECES = 0.1
 #: Most names of sources of speeds.
 _MOST_SOURCES = 255
 #: Fastest speed, in km/h.
@@ -231,8 +228,7 @@ class _Pieces:
         at = first[:-1][line] + within(count)
         here, there = streets.point_node[at], streets.point_node[at + 1]
         lat, lon = (streets.points[:, side] * COORDINATE_SCALE for side in (0, 1))
-        measure = ground_metres if streets.ellipsoid else haversine
-        metres = measure(lat[at], lon[at], lat[at + 1], lon[at + 1])
+        metres = streets.measure(lat[at], lon[at], lat[at + 1], lon[at + 1])
         total = np.bincount(line, metres, len(count))[line]
         share = np.divide(metres, total, out=1.0 / count[line], where=total > 0)
         found = [_matched(np.column_stack(ends), pairs) for ends in ((here, there), (there, here))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmask
 from vkssp.errors import GraphError
 from vkssp.graph.basemap import Basemap
 from vkssp.graph.csr import ranges, within
+from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.manoeuvres import is_packed
 from vkssp.graph.open_areas import is_packed as is_packed_areas
 
@@ -25,6 +27,8 @@ LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
 MOST_METRES = 4e8
 #: Most units of `Streets.piece_weight` that profiles and files of speeds give a piece, as in OSRM.
 MOST_PIECE_UNITS = 2**22 - 2
+#: Seconds of the whole units of which the values of `Streets.piece_seconds` are multiples.
+SECONDS_OF_PIECES = 0.1
 #: Bounds of the seconds per unit of weight; within them no duration leaves the range of single precision.
 _LEAST_SECONDS, _MOST_SECONDS = 1e-18, 1e9
 #: Names of the modes of travel, as OSRM has them; `Streets.mode` holds indices into them.
@@ -428,6 +432,11 @@ class Streets:
             at = int(np.argmax(weights < self.turn))
             raise GraphError(f"weight[{at}] is {weights[at]}, less than the {self.turn[at]} that the turn takes")
         return weights - self.turn
+
+    @property
+    def measure(self) -> Callable[..., Any]:
+        """Function that returns the metres between points in degrees, as lengths are measured; see `ellipsoid`."""
+        return ground_metres if self.ellipsoid else haversine
 
     @cached_property
     def passed_weight(self) -> npt.NDArray[np.int64] | None:

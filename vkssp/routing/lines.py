@@ -14,7 +14,6 @@ from vkssp.graph import Graph, checked_graph
 from vkssp.graph.geo import (
     METRES_PER_DEGREE,
     POLAR_LATITUDE,
-    ground_metres,
     haversine,
     longitude_reach,
     part_before_nearest,
@@ -154,7 +153,7 @@ class StreetLines:
             raise QueryError("the graph has no arcs, so there is nowhere to go")
         self.graph = graph
         streets = graph.streets
-        self.measure = ground_metres if streets is not None and streets.ellipsoid else haversine
+        self.measure = haversine if streets is None else streets.measure
         if streets is not None:
             self.first = streets.polyline_first.astype(np.int64)
             self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)

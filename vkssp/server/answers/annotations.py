@@ -11,9 +11,8 @@ import numpy.typing as npt
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.csr import within
-from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.metric import duration
-from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.graph.streets import COORDINATE_SCALE, SECONDS_OF_PIECES
 from vkssp.route import Leg
 from vkssp.routing.part_weights import units_before
 from vkssp.server.answers.numbers import digits
@@ -77,7 +76,7 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     # The point with the smaller number of each piece.
     at = (low + np.where(side, counts - 1, 0))[arc_of] + np.where(side, -1, 1)[arc_of] * within(counts)
     begins, ends = at + side[arc_of], at + 1 - side[arc_of]
-    measure = ground_metres if streets.ellipsoid else haversine
+    measure = streets.measure
     here, there = streets.points[begins] * COORDINATE_SCALE, streets.points[ends] * COORDINATE_SCALE
     metres = measure(*here.T, *there.T)
     whole = np.bincount(arc_of, metres, len(arcs))[arc_of]
@@ -89,8 +88,10 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     ]
     if streets.seconds is not None:
         of_turns = 0.0 if streets.turn_seconds is None else streets.turn_seconds[arcs]
-        in_tenths = None if streets.piece_seconds is None else streets.piece_seconds / 0.1
-        amounts.append((in_tenths, (streets.seconds[arcs].astype(np.float64) - of_turns) / 0.1, 0.1))
+        in_tenths = None if streets.piece_seconds is None else streets.piece_seconds / SECONDS_OF_PIECES
+        amounts.append(
+            (in_tenths, (streets.seconds[arcs].astype(np.float64) - of_turns) / SECONDS_OF_PIECES, SECONDS_OF_PIECES)
+        )
     # The pieces on which the leg begins and ends, and what of them is before its start, and up to its end.
     first, last, before, up_to = 0, len(at) - 1, 0.0, 1.0
     origin, destination = leg.origin.position, leg.destination.position
