@@ -41,7 +41,7 @@ void main() {
         search = seeds[i].z;
         seed = seeds[i].w;
         sum_overflow = false;
-        search_upward(seeds[i].x, seeds[i].y, false);
+        search_upward(seeds[i].x, seeds[i].y, false, NO_INDEX);
         if (sum_overflow) atomicMax(overflow[search], 1);
     }
     check_loops();

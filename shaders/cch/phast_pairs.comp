@@ -1,5 +1,6 @@
 // Distances of pairs of nodes, with a workgroup for each pair: upward searches from both ends, and the least distance
-// over the nodes where they meet.
+// over the nodes where they meet. Few pairs end at the top of the hierarchy, where phast_climb.comp and phast_meet.comp
+// go on.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -7,6 +8,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+#define TOP_BINDING 8
+#include "top.glsl"
 #include "upward_search.glsl"
 // source, its offset, target, its offset
 layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };
@@ -20,12 +23,13 @@ layout(std430, binding = 7) writeonly restrict buffer UpwardLabels { uvec4 label
 layout(push_constant) uniform Push {
     uint num_pairs;
     uint num_kept;
+    uint ends_at_top;
 };
 
 shared uvec2 forward[HEIGHT];  // node and distance in the upward search from the source, by depth
 shared uint best, has_overflow;
 bool is_back;
-uint source_depth, pair_number;
+uint source_depth, source_above, pair_number;
 
 void handle_label(Supernode s, uint place, uint count, uint before) {
     if (place >= count) return;
@@ -35,7 +39,7 @@ void handle_label(Supernode s, uint place, uint count, uint before) {
     }
     if (!is_back) {
         forward[depth] = uvec2(rank, found[depth]);
-    } else if (depth <= source_depth && forward[depth].x == rank && found[depth] != UNREACHABLE &&
+    } else if (depth <= source_depth && depth >= source_above && forward[depth].x == rank && found[depth] != UNREACHABLE &&
                forward[depth].y != UNREACHABLE) {
         uint sum = extend(forward[depth].y, found[depth]);
         if (sum == UNREACHABLE) {
@@ -56,9 +60,10 @@ void main() {
         if (gl_LocalInvocationIndex == 0) best = UNREACHABLE;
         if (gl_LocalInvocationIndex == 0) has_overflow = 0;
         is_back = false;
-        search_upward(pair.x, pair.y, false);
+        uint base = ends_at_top == 0 ? NO_INDEX : 2 * i * TOP_STRIDE;
+        source_above = search_upward(pair.x, pair.y, false, base);
         is_back = true;
-        search_upward(pair.z, pair.w, true);
+        search_upward(pair.z, pair.w, true, ends_at_top == 0 ? NO_INDEX : base + TOP_STRIDE);
         if (sum_overflow) atomicMax(has_overflow, 1);
         barrier();
         if (gl_LocalInvocationIndex == 0) answers[i] = uvec2(best, has_overflow);

@@ -1,5 +1,5 @@
 // Upward searches from the seeds of one search, with a workgroup for each seed. The upward labels are written to the
-// distances that the sweep starts with.
+// distances that the sweep starts with. At the top of the hierarchy the searches go on together, see phast_climb.comp.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -7,6 +7,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+#define TOP_BINDING 8
+#include "top.glsl"
 #include "upward_search.glsl"
 layout(std430, binding = 5) coherent buffer Distances { uint dist[]; };
 layout(std430, binding = 6) readonly restrict buffer Seeds {
@@ -27,7 +29,7 @@ void handle_label(Supernode s, uint place, uint count, uint before) {
 
 void main() {
     for (uint i = gl_WorkGroupID.x; i < num_seeds; i += gl_NumWorkGroups.x) {
-        search_upward(seeds[i].x, seeds[i].y, false);
+        search_upward(seeds[i].x, seeds[i].y, false, NUM_TOP == 0 ? NO_INDEX : 0);
     }
     if (sum_overflow) atomicMax(status.overflow, 1);
     if (COUNTING != 0) atomicAdd(counts[2], relaxed);

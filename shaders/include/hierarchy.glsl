@@ -11,6 +11,7 @@ struct Supernode {
     uint parent;        // supernode of its lowest ancestor
     uint parent_place;  // place of the lowest ancestor in the parent
     uint level;
+    uint top;           // place of the first node among those at the top, see top.glsl; NO_INDEX if it is not there
 };
 
 layout(std430, binding = 0) readonly restrict buffer Supernodes { Supernode supernodes[]; };

@@ -1,7 +1,7 @@
 // Upward search in the hierarchy by one workgroup: from a node to all its ancestors, from supernode to supernode. A
 // supernode is a clique with perfect weights, so one step from any node to any other is enough in it. The distances are
 // therefore correct except for paths through ancestors, which the downward sweep adds. Needs hierarchy.glsl and
-// WORKGROUP_SIZE.
+// WORKGROUP_SIZE. With top.glsl it may end where the top of the hierarchy begins.
 
 layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the root of the elimination tree
 layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
@@ -26,9 +26,30 @@ void extend_to(uint depth, uint from, uint arc) {
     if (sum < atomicMin(found[depth], sum)) ++improved;
 }
 
+#ifdef TOP_BINDING
+// Hand the distances of a supernode's first `count` nodes and of all nodes above over to many workgroups. `base` is the
+// place of the search in top_distances[]; searches may share it.
+void hand_over(Supernode s, uint count, uint base) {
+    if (gl_LocalInvocationIndex == 0) {
+        top_distances[base + NUM_TOP] = supernode_of[s.first_node];
+        top_distances[base + NUM_TOP + 1] = count;
+    }
+    while (true) {
+        for (uint i = gl_LocalInvocationIndex; i < count; i += WORKGROUP_SIZE) {
+            uint distance = found[s.depth + i];
+            if (distance != UNREACHABLE) atomicMin(top_distances[base + s.top + i], distance);
+        }
+        if (s.num_ancestors == 0) return;
+        count = s.parent_place + 1;
+        s = supernodes[s.parent];
+    }
+}
+#endif
+
 // Search upward. All invocations of a workgroup must call this with the same arguments. With `backward` the distances
-// are those to the node instead of from it.
-void search_upward(uint rank, uint offset, bool backward) {
+// are those to the node instead of from it. With a `base` other than NO_INDEX the search ends at the top. Return the
+// number of nodes above those that have been searched.
+uint search_upward(uint rank, uint offset, bool backward, uint base) {
     uint lid = gl_LocalInvocationIndex, with = backward ? 1 : 0, against = 1 - with;
     Supernode s = supernodes[supernode_of[rank]];
     uint count = rank - s.first_node + 1, before = 0;  // nodes of the supernode on the path
@@ -37,7 +58,15 @@ void search_upward(uint rank, uint offset, bool backward) {
         found[i] = i + 1 == s.depth + count ? offset : UNREACHABLE;
     }
     barrier();
+    uint above = s.depth + count;
     while (true) {
+#ifdef TOP_BINDING
+        if (base != NO_INDEX && s.top != NO_INDEX) {
+            hand_over(s, count, base);
+            break;
+        }
+#endif
+        above = s.depth;
         for (uint i = lid; i < s.size; i += WORKGROUP_SIZE) {
             begun[i] = i < count ? found[s.depth + i] : UNREACHABLE;
             if (i >= count) found[s.depth + i] = UNREACHABLE;
@@ -67,4 +96,5 @@ void search_upward(uint rank, uint offset, bool backward) {
         barrier();
     }
     barrier();
+    return above;
 }

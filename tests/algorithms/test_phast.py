@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.phast import Phast, hierarchy_of
 from vkssp.batch import sweep_batch
 from vkssp.batch.sweep_batch import LARGE_TILE, SweepBatch, needed_ranks, sweeps_at_once, tile_of
+from vkssp.cch import top
 from vkssp.cch.customized import CustomizedHierarchy, height_of
 from vkssp.cch.pairs import Pairs
 from vkssp.cpu.rows import SweepRows
@@ -50,6 +52,11 @@ def streets() -> Graph:
     return prepare(read_graph(DATA / "andorra.osm.pbf"))
 
 
+def searched_together_from(many_arcs: int | None) -> AbstractContextManager[Any]:
+    """Let many workgroups search supernodes with so many arcs, as on a GPU."""
+    return nullcontext() if many_arcs is None else patch.object(top, "many_arcs", lambda _: many_arcs)
+
+
 def all_rows(blocks: Any) -> np.ndarray:
     return np.concatenate(list(blocks))
 
@@ -59,12 +66,12 @@ def exact_rows(graph: Graph, sources: Any) -> np.ndarray:
 
 
 @settings(max_examples=EXAMPLES)
-@given(graph=random_graphs(max_nodes=60), seed=st.integers(0, 2**32 - 1))
-def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, seed: int) -> None:
+@given(graph=random_graphs(max_nodes=60), seed=st.integers(0, 2**32 - 1), many_arcs=st.sampled_from([None, 1, 4, 20]))
+def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, seed: int, many_arcs: int | None) -> None:
     rng = np.random.default_rng(seed)
     graph = prepare(graph)
     sources, targets = rng.integers(0, graph.num_nodes, 5), rng.integers(0, graph.num_nodes, 3)
-    with Solver(graph, device=device) as solver:
+    with searched_together_from(many_arcs), Solver(graph, device=device) as solver:
         assert solver.algorithm == "phast"
         for _ in range(3):
             now = solver.graph
@@ -205,10 +212,32 @@ def test_tables_of_the_same_nodes_share_a_batch(device: Device, monkeypatch: pyt
     assert len(made) == 3 and all(one.closed for one in made)
 
 
-def test_sums_that_do_not_fit(device: Device) -> None:
+@pytest.mark.parametrize("many_arcs", [1, 50])
+def test_many_workgroups_search_at_the_top(device: Device, many_arcs: int) -> None:
+    graph = prepare(grid(24, seed=3))
+    assert graph.hierarchy is not None
+    rng = np.random.default_rng(7)
+    many, ends = rng.integers(0, graph.num_nodes, (2, 200)), rng.integers(0, graph.num_nodes, (2, 6))
+    with searched_together_from(many_arcs), Solver(graph, "phast", device=device) as solver:
+        assert 1 < len(top.top_of(graph.hierarchy, many_arcs).levels) < graph.hierarchy.num_levels + 1
+        exact = {int(node): heap_dijkstra(graph, int(node)) for node in np.unique([*many[0], *ends.reshape(-1)])}
+        for sources, targets in (ends, many):  # few pairs go on at the top together, many do not
+            expected = [
+                exact[source][target] for source, target in zip(*(sources.tolist(), targets.tolist()), strict=True)
+            ]
+            assert solver.pairs(sources, targets).tolist() == expected
+        seeds = [(int(node), 40 * place) for place, node in enumerate(ends[0])]
+        nearest = np.min([exact[node].astype(np.int64) + offset for node, offset in seeds], axis=0)
+        assert np.array_equal(solver.from_seeds(seeds), nearest)
+        for source, target in ends.T.tolist():
+            assert solver.path(source, target).weight == exact[source][target]
+
+
+@pytest.mark.parametrize("many_arcs", [None, 1])
+def test_sums_that_do_not_fit(device: Device, many_arcs: int | None) -> None:
     heavy = 2**31
     graph = prepare(Graph.from_edges([0, 1, 2, 0, 3], [1, 2, 3, 3, 4], [heavy, heavy, 1, 5, 1]))
-    with Solver(graph, device=device) as solver:
+    with searched_together_from(many_arcs), Solver(graph, device=device) as solver:
         assert solver.distances(1).tolist() == [UNREACHABLE, 0, heavy, heavy + 1, heavy + 2]
         with pytest.raises(DistanceOverflowError):
             solver.distances(0)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, VULKAN, Description, Outcome, Parameter, Terminal, timed
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
 from vkssp.cch.pairs import KEPT, Pairs
+from vkssp.cch.top import IS_TREE_CONSTANT, TOP_CONSTANT, record_climb, top_bytes
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
 from vkssp.engine.device_graph import DeviceGraph
@@ -145,11 +146,25 @@ class Phast(Resource):
         self._upward = Kernel(
             device,
             "phast_upward",
-            bindings=8,
+            bindings=9,
             workgroup_size=self._size,
-            constants={HEIGHT_CONSTANT: height, **counting},
+            constants={HEIGHT_CONSTANT: height, TOP_CONSTANT: len(customized.top.nodes), **counting},
             shared_bytes=8 * height,
             owner=self,
+        )
+        self._top_distances = Buffer(device, top_bytes(customized.top, 1), name="the distances at the top", owner=self)
+        climb = Kernel(
+            device,
+            "phast_climb",
+            bindings=9,
+            push_constants=5,
+            workgroup_size=self._size,
+            constants={IS_TREE_CONSTANT: 1, TOP_CONSTANT: len(customized.top.nodes), **counting},
+            owner=self,
+        )
+        self._climb = climb.on(
+            *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
+            *(customized.top_nodes, customized.top_ancestors, self._dist, self._counts, self._top_distances),
         )
         sweep = Kernel(
             device,
@@ -180,7 +195,7 @@ class Phast(Resource):
         self._loads.append(self._seeds)
         upward = self._upward.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
-            *(customized.ancestor_depth, self._dist, self._seeds, self._counts),
+            *(customized.ancestor_depth, self._dist, self._seeds, self._counts, self._top_distances),
         )
         self._loads.append(upward)
         self._recording = Recording(device, owner=self)
@@ -189,6 +204,7 @@ class Phast(Resource):
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
             recording.fill(self._dist, UNREACHABLE)
+            recording.fill(self._top_distances, UNREACHABLE)
             recording.fill(self._status, 0)
             if self._counting:
                 recording.fill(self._counts, 0)
@@ -196,6 +212,7 @@ class Phast(Resource):
             recording.bind(upward)
             recording.dispatch(min(self._room, _MOST_UPWARD, device.limits.workgroups))
             recording.barrier()
+            record_climb(recording, self._climb, customized.top, 1)
             recording.bind(self._sweep)
             for level, (begin, end, lanes) in enumerate(self._levels(), 1):
                 recording.push(self._sweep, level, begin, end, lanes)

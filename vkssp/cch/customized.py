@@ -96,6 +96,10 @@ class CustomizedHierarchy(Resource):
         of these arcs the rank of the ancestor, and the weight.
     supernodes, supernode_of, ancestor_depth : Buffer
         The hierarchy, see `Topology`.
+    top : Top
+        The top of the hierarchy, where many workgroups search upward.
+    top_nodes, top_ancestors : Buffer
+        Its nodes and their ancestors.
     saturated : bool
         Whether a sum of weights did not fit into 32 bits.
     customize_ms : float
@@ -131,6 +135,7 @@ class CustomizedHierarchy(Resource):
         hierarchy, num_arcs = self.hierarchy, self.hierarchy.num_arcs
         self.supernodes, self.supernode_of = topology.supernodes, topology.supernode_of
         self.ancestor_depth = topology.ancestor_depth
+        self.top, self.top_nodes, self.top_ancestors = topology.top, topology.top_nodes, topology.top_ancestors
         self.rows = self._buffer("the rows of downward arcs", rows.nbytes)
         if rows.nbytes:
             self.rows.write(rows)

@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.customized import PAIR_BYTES, PAIR_FIXED_BYTES, STATUS_WORDS, CustomizedHierarchy, check_loops, height_of
+from vkssp.cch.top import TOP_CONSTANT, record_climb, top_bytes
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
-from vkssp.graph import Uint32s
+from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.resource import Resource
 
 # Smallest and largest number of pairs that a submission has room for.
@@ -18,6 +19,8 @@ _LEAST, _MOST = 64, 1 << 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each. Invocations of a
 # workgroup for few pairs, for many pairs, and on a software device.
 _FEW, _SIZE_FOR_FEW, _SIZE_FOR_MANY, _SOFTWARE_SIZE = 1024, 256, 128, 64
+# Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
+_MOST_AT_TOP = 64
 #: Largest number of pairs whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
 
@@ -47,11 +50,15 @@ class Pairs(Resource):
         self._parts: list[Resource] = []
         self._kernels: dict[int, Kernel] = {}
         self._ready: dict[int, tuple[Bindings, Recording]] = {}
+        self._kernels_at_top: tuple[Kernel, Kernel] | None = None
+        self._at_top: tuple[Bindings, Bindings] | None = None
         try:
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
             words = LABEL_WORDS * 2 * KEPT * height_of(customized.hierarchy)
             self.labels = Buffer(device, 4 * words, name="the upward labels of pairs", owner=self)
+            room = top_bytes(customized.top, 2 * _MOST_AT_TOP if customized.top.levels else 1)
+            self._top_distances = Buffer(device, room, name="the distances of pairs at the top", owner=self)
         except BaseException:
             self.close()
             raise
@@ -60,7 +67,7 @@ class Pairs(Resource):
         for part in reversed(self._parts):
             part.close()
         self._parts, self._room = [], 0
-        device, self._ready = self._device, {}
+        device, self._ready, self._at_top = self._device, {}, None
         room = 1 << (count - 1).bit_length()
         self._pairs = Buffer(device, 16 * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
@@ -76,22 +83,74 @@ class Pairs(Resource):
             self._kernels[size] = Kernel(
                 device,
                 "phast_pairs",
-                bindings=8,
-                push_constants=2,
+                bindings=9,
+                push_constants=3,
                 workgroup_size=size,
-                constants={1: height},
+                constants={1: height, TOP_CONSTANT: len(customized.top.nodes)},
                 shared_bytes=PAIR_BYTES * height + PAIR_FIXED_BYTES,
                 owner=self,
             )
         if size not in self._ready:
             bound = self._kernels[size].on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
-                *(customized.ancestor_depth, self._pairs, self._answers, self.labels),
+                *(customized.ancestor_depth, self._pairs, self._answers, self.labels, self._top_distances),
             )
             # Younger than the buffers, so that it is closed, and waited for, before them.
             self._ready[size] = bound, Recording(device, owner=self)
             self._parts += self._ready[size]
         return self._ready[size]
+
+    def _bound_at_top(self) -> tuple[Bindings, Bindings]:
+        """Return the kernels that search at the top of the hierarchy and join both searches of pairs."""
+        if self._at_top is None:
+            device, customized, limits = self._device, self._customized, self._device.limits
+            size, top = min(_SIZE_FOR_FEW, limits.workgroup_size), {TOP_CONSTANT: len(customized.top.nodes)}
+            hierarchy = (customized.supernodes, customized.supernode_of, self._status, customized.weights)
+            if not self._kernels_at_top:
+                climb = Kernel(
+                    device, "phast_climb", bindings=9, push_constants=5, workgroup_size=size, constants=top, owner=self
+                )
+                meet = Kernel(
+                    device,
+                    "phast_meet",
+                    bindings=9,
+                    push_constants=2,
+                    workgroup_size=size,
+                    constants={1: height_of(customized.hierarchy), **top},
+                    shared_bytes=8,
+                    owner=self,
+                )
+                self._kernels_at_top = climb, meet
+            climb, meet = self._kernels_at_top
+            # Only trees write distances, and counts.
+            lists = (customized.top_nodes, customized.top_ancestors)
+            self._at_top = (
+                climb.on(*hierarchy, *lists, self._answers, self._answers, self._top_distances),
+                meet.on(*hierarchy, *lists, self._answers, self.labels, self._top_distances),
+            )
+            self._parts += self._at_top
+        return self._at_top
+
+    def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int) -> None:
+        ends_at_top = bool(self._customized.top.levels) and count <= _MOST_AT_TOP
+        groups = min(count, self._device.limits.workgroups)
+        recording.barrier("all", "all")
+        recording.timestamp(self._timestamps, 0)
+        if ends_at_top:
+            recording.fill(self._top_distances, UNREACHABLE, top_bytes(self._customized.top, 2 * count))
+            recording.barrier("transfer", "compute")
+        recording.bind(bound)
+        recording.push(bound, count, num_kept, ends_at_top)
+        recording.dispatch(groups)
+        if ends_at_top:
+            recording.barrier()
+            climb, meet = self._bound_at_top()
+            record_climb(recording, climb, self._customized.top, 2 * count)
+            recording.bind(meet)
+            recording.push(meet, count, num_kept)
+            recording.dispatch(groups)
+        recording.timestamp(self._timestamps, 1)
+        recording.barrier("all", "all")
 
     def find(self, pairs: npt.NDArray[np.uint32]) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
         """Return the distances of pairs, whether a sum did not fit into 32 bits, and milliseconds on the device.
@@ -111,13 +170,7 @@ class Pairs(Resource):
             self._status.view()[:] = 0
             bound, recording = self._ready_for(len(part))
             with recording.record():
-                recording.barrier("all", "all")
-                recording.timestamp(self._timestamps, 0)
-                recording.bind(bound)
-                recording.push(bound, len(part), len(part) if len(pairs) <= KEPT else 0)
-                recording.dispatch(min(len(part), self._device.limits.workgroups))
-                recording.timestamp(self._timestamps, 1)
-                recording.barrier("all", "all")
+                self._record(recording, bound, len(part), len(part) if len(pairs) <= KEPT else 0)
             recording.submit()
             recording.wait()
             check_loops(self._device, self._status.view()[0])

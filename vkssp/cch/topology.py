@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.cch import top as at_top
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -28,7 +29,7 @@ SUPERNODE = np.dtype(
         (name, np.uint32)
         for name in (
             *("first_node", "size", "first_ancestor", "num_ancestors", "first_arc"),
-            *("depth", "parent", "parent_place", "level"),
+            *("depth", "parent", "parent_place", "level", "top"),
         )
     ]
 )
@@ -74,6 +75,10 @@ class Topology(Resource):
         Ranks of the ancestors of all supernodes, and the number of nodes above each.
     places : Buffer
         For each arc of the graph the index of its weight in the weights of the hierarchy, 2**32 - 1 for loops.
+    top : Top
+        The top of the hierarchy, where many workgroups search upward.
+    top_nodes, top_ancestors : Buffer
+        Its nodes and their ancestors; see `Top`.
     orders : dict of str to tuple
         For each kernel of customization that enumerates triangles: a buffer with the nodes in the order of this kernel,
         and for each dispatch its bounds in this order and its invocations per node.
@@ -84,6 +89,9 @@ class Topology(Resource):
     ancestors: Buffer
     ancestor_depth: Buffer
     places: Buffer
+    top: at_top.Top
+    top_nodes: Buffer
+    top_ancestors: Buffer
 
     def __init__(self, owner: Topologies, hierarchy: Hierarchy, graph: Graph) -> None:
         self.device, self.hierarchy = owner.device, hierarchy
@@ -154,6 +162,8 @@ class Topology(Resource):
         supernodes["parent"][has_parent] = parent
         supernodes["parent_place"][has_parent] = hierarchy.parent[has_parent] - first_node[parent]
         supernodes["level"] = np.searchsorted(hierarchy.first_of_level, np.arange(len(supernodes)), "right") - 1
+        self.top = at_top.top_of(hierarchy, at_top.many_arcs(self.device))
+        supernodes["top"] = self.top.first
         tail, head = (hierarchy.rank[nodes].astype(np.int64) for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
         place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
@@ -162,6 +172,8 @@ class Topology(Resource):
         self.ancestors = self._upload("the ancestors", hierarchy.ancestor)
         self.ancestor_depth = self._upload("the depths of ancestors", hierarchy.depth[hierarchy.ancestor])
         self.places = self._upload("the places of weights", place)
+        self.top_nodes = self._upload("the nodes at the top", self.top.nodes.reshape(-1))
+        self.top_ancestors = self._upload("the ancestors at the top", self.top.ancestors)
         outside, length = ancestor_counts(hierarchy)
         stages: list[tuple[str, npt.NDArray[np.integer[Any]], Indices]] = [
             ("customize_basic", hierarchy.height, length),
@@ -229,7 +241,8 @@ class Topologies(Resource):
         outside, length = ancestor_counts(hierarchy)
         ordered = 2 * int((length > 1).sum()) + int((outside > 1).sum())
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
-        return of_nodes + 4 * ordered + 4 * graph.num_arcs
+        at_the_top = at_top.top_of(hierarchy, at_top.many_arcs(self.device)).nbytes
+        return of_nodes + at_the_top + 4 * ordered + 4 * graph.num_arcs
 
     def hold(self, hierarchy: Hierarchy, graph: Graph, holder: int) -> Topology:
         """Return the topology of a graph, and keep it until `let_go` is called for the holder, also after an error."""
