@@ -30,8 +30,10 @@ from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import dots, lines
 from vkssp.graph.csr import ranges
 from vkssp.graph.geo import haversine, metres_between
+from vkssp.graph.hilbert import hilbert_index
 from vkssp.jit import kernels
 from vkssp.route import Leg, Place, Route, made
+from vkssp.routing.bands import mercator
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
 from vkssp.routing.part_weights import Points, part_weight, part_weights, turn_weights
@@ -63,6 +65,8 @@ _GAP = 10
 # Positions closer than this to the one before, in metres or seconds, are left out by `tidy`.
 _TIDY_M, _TIDY_S = 15.0, 5.0
 _MOST_STREETS = 64
+# The corner of the map that OSRM counts from, in millionths of a degree.
+_CORNER = np.array([180e6, 90e6])
 _NO_ARCS = np.zeros(0, np.int64)
 _LAYERS = ("routes", "tracepoints")
 
@@ -556,9 +560,25 @@ def _candidates(index: StreetIndex, trace: Trace) -> tuple[list[Snap], npt.NDArr
             near = _meeting(index, stop, REACH * radius)
         if index.avoided is not None:
             near = [snap for snap in near if not index.avoided.touched[snap.polyline]]
-        snaps += near
+        snaps += [_on_first_piece(index, snap) for snap in near]
         number += [at] * len(near)
     return snaps, np.array(number, np.int64)
+
+
+def _on_first_piece(index: StreetIndex, snap: Snap) -> Snap:
+    """Return a point at which two pieces of a street meet as one of the piece that OSRM takes.
+
+    Its pieces are in the order of their middles along Hilbert's curve over whole millionths of a degree, on the map of
+    Mercator.
+    """
+    if snap.share not in (0.0, 1.0) or snap.is_end:
+        return snap
+    at = int(index.first[snap.polyline]) + snap.segment + int(snap.share)
+    lat, lon = (1e6 * index.points[at - 1 : at + 2]).round().T
+    middle = mercator(np.stack([lon[:-1] + lon[1:], lat[:-1] + lat[1:]], axis=1) // 2 * 1e-6)
+    flat = (1e6 * np.degrees(middle) + _CORNER).astype(np.int64).tolist()
+    is_later = hilbert_index(*flat[1]) < hilbert_index(*flat[0])
+    return snap._replace(segment=snap.segment + int(snap.share) - 1 + is_later, share=float(not is_later))
 
 
 def _meeting(index: StreetIndex, place: CheckedStop, limit: float) -> list[Snap]:

@@ -12,7 +12,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.csr import within
 from vkssp.graph.metric import duration
-from vkssp.graph.streets import COORDINATE_SCALE, SECONDS_OF_PIECES
+from vkssp.graph.streets import COORDINATE_SCALE, SECONDS_OF_PIECES, Streets
 from vkssp.route import Leg
 from vkssp.routing.part_weights import units_before
 from vkssp.server.answers.numbers import digits
@@ -62,6 +62,20 @@ def annotation(graph: Graph, leg: Leg, wanted: Sequence[str]) -> dict[str, Any]:
     return made
 
 
+def cut_pieces(streets: Streets, leg: Leg) -> tuple[tuple[int, float] | None, tuple[int, float] | None]:
+    """Return the pieces within which a leg begins and ends, and what is before these points in the direction of travel.
+
+    Pieces are counted from the start of the polyline. None if the leg begins, or ends, at the end of its arc.
+    """
+    found: list[tuple[int, float] | None] = [None, None]
+    for row, place in ((0, leg.origin), (-1, leg.destination)) if len(leg.arcs) else ():
+        arc, position = leg.arcs[row], place.position
+        if position is not None and position[0] == streets.polyline[arc] and leg.parts[row] < 1.0:
+            _, piece, share = position
+            found[row] = piece, 1.0 - share if streets.backward[arc] else share
+    return found[0], found[-1]
+
+
 def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     """Return the OSM nodes that pieces join, one more, and metres, seconds, weights and sources of the pieces."""
     streets, arcs = graph.streets, leg.arcs
@@ -95,12 +109,13 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     # The pieces on which the leg begins and ends, and what of them is before its start, and up to its end.
     first, last, before, up_to = 0, len(at) - 1, 0.0, 1.0
     origin, destination = leg.origin.position, leg.destination.position
-    if origin is not None and origin[0] == line[0] and leg.parts[0] < 1.0:
-        first = int(counts[0]) - 1 - origin[1] if side[0] else origin[1]
-        before = 1.0 - origin[2] if side[0] else origin[2]
-    if destination is not None and destination[0] == line[-1] and leg.parts[-1] < 1.0:
-        last = len(at) - 1 - destination[1] if side[-1] else len(at) - int(counts[-1]) + destination[1]
-        up_to = 1.0 - destination[2] if side[-1] else destination[2]
+    begins_within, ends_within = cut_pieces(streets, leg)
+    if begins_within is not None:
+        piece, before = begins_within
+        first = int(counts[0]) - 1 - piece if side[0] else piece
+    if ends_within is not None:
+        piece, up_to = ends_within
+        last = len(at) - 1 - piece if side[-1] else len(at) - int(counts[-1]) + piece
     values = []
     for pieces, of_arcs, unit in amounts:
         own, fits = share * of_arcs[arc_of], np.zeros(len(arcs), np.bool_)

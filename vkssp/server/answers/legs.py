@@ -10,7 +10,7 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
 from vkssp.route import Leg, Route, Step
-from vkssp.server.answers.annotations import annotation
+from vkssp.server.answers.annotations import annotation, cut_pieces
 from vkssp.server.answers.intersections import IntersectionsJson
 from vkssp.server.answers.numbers import location, of_unit, tenth
 from vkssp.server.dataset import Dataset
@@ -55,16 +55,26 @@ def route_answer(dataset: Dataset, graph: Graph, metric: str, route: Route, requ
 
 
 def whole_line(graph: Graph, route: Route) -> npt.NDArray[np.float64]:
-    """Return the points of a route; as in OSRM's answers, those where legs turn into another street are repeated."""
-    streets, lines = graph.streets, [leg.points for leg in route.legs]
-    if streets is None or len(lines) == 1:
+    """Return the points of a route with those that OSRM's answers repeat, so that there is one more than pieces.
+
+    These are points at which legs turn into another street, at which a leg begins although its first piece ends there,
+    and at which one ends although its last piece begins there.
+    """
+    streets, legs = graph.streets, route.legs
+    if streets is None:
         return np.asarray(route.points)
-    joined = [lines[0]]
-    for before, after, line in zip(route.legs[:-1], route.legs[1:], lines[1:], strict=True):
-        ends = before.arcs[-1:], after.arcs[:1]
-        turns = len(ends[0]) and len(ends[1]) and streets.polyline[ends[0][0]] != streets.polyline[ends[1][0]]
-        joined.append(line if turns else line[1:])
-    return np.concatenate(joined)
+    cuts = [cut_pieces(streets, leg) for leg in legs]
+    begun = [begin is not None and begin[1] == 1.0 for begin, _ in cuts]
+    ended = [end is not None and end[1] == 0.0 for _, end in cuts]
+    joined = [legs[0].points[:1]] * begun[0]
+    for number, leg in enumerate(legs):
+        repeats = 0
+        if number:
+            ends = legs[number - 1].arcs[-1:], leg.arcs[:1]
+            turns = len(ends[0]) and len(ends[1]) and streets.polyline[ends[0][0]] != streets.polyline[ends[1][0]]
+            repeats = max(bool(turns), ended[number - 1] + begun[number])
+        joined += [leg.points[:1]] * repeats + [leg.points[min(number, 1) :]]
+    return np.concatenate(joined + [legs[-1].points[-1:]] * ended[-1])
 
 
 def _weight_name(graph: Graph) -> str:
