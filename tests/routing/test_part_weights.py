@@ -99,3 +99,20 @@ def test_durations_of_ways_are_shared_evenly(tmp_path: Path) -> None:
     first = int(streets.polyline_first[streets.polyline[arc]])
     assert streets.piece_weight[first : first + 4].tolist() == [[2000, 2000]] * 3 + [[0, 0]]
     assert graph.weight[arc] == 6000
+
+
+@pytest.mark.parametrize("turns", ["none", "costs"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_tables_have_the_durations_of_routes_if_weights_are_none(tmp_path: Path, turns: str, reverse: bool) -> None:
+    nodes = {1: (1.0, 1.0), 2: (1.0, 1.003), 3: (0.997, 1.003), 4: (0.997, 1.0)}
+    ways = [(way, [way, way % 4 + 1], {"highway": "primary", "oneway": "yes"}) for way in nodes]
+    fixed = "[fixed]\npiece_weight = 777\npiece_seconds = 3\n[weight]\nname = 'count'\n"
+    (tmp_path / "p.toml").write_text(PROFILE + fixed)
+    graph = read_graph(write_osm(tmp_path / "m.osm", nodes, ways), profile=tmp_path / "p.toml", turns=turns)
+    places = [(1.0, 1.00101), (1.0, 1.00199), (0.99899, 1.003), (0.99801, 1.0), (0.997, 1.003)]
+    with Router(graph, device="cpu") as router:
+        table = router.table(places, places, ["duration"], reverse=reverse).read()["duration"]
+        for row, start in enumerate(places):
+            for column, end in enumerate(places):
+                found = table[column, row] if reverse else table[row, column]
+                assert round(10 * found) == round(10 * (router.route(start, end).duration_s or 0.0))

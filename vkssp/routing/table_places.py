@@ -8,6 +8,7 @@ source and a target are snapped are chosen for each pair, as for a route.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,12 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
 from vkssp.routing.many_phantoms import Direct, many_direct, many_goals, many_starts
+from vkssp.routing.part_weights import Points, part_weights
 from vkssp.routing.places import LatLon, inside_areas, listed_places, nearest_of_each, past_small_components, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.stops import with_snapping
 from vkssp.solver.path_sums import Floats
+from vkssp.solver.phantom_node import PhantomNodes
 from vkssp.solver.table import Table
 from vkssp.solver.table_file import Block
 from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Rows, nodes_for
@@ -74,20 +77,44 @@ class _Snapped:
 class _Places:
     """Rows of a table between places; if `reverse`, of the paths from the targets to the source of each row."""
 
-    def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped, reverse: bool) -> None:
+    def __init__(
+        self, maker: Maker, index: StreetIndex, graph: Graph, sources: _Snapped, targets: _Snapped, reverse: bool
+    ) -> None:
         self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
-        self._find_starts, find_goals = (many_goals, many_starts) if reverse else (many_starts, many_goals)
-        self._reverse = reverse
-        self._goals = [Goals(index.graph, find_goals(index, targets.nearest), maker.figures)]
+        self._graph, self._reverse = graph, reverse
+        self._in_units = any(figure.in_units for figure in maker.figures)
+        several: list[Sequence[Snap | None]] = [targets.nearest]
         if targets.differs.any():
-            self._goals.append(Goals(index.graph, find_goals(index, targets.other), maker.figures))
+            several.append(targets.other)
+        self._goals = [Goals(index.graph, self._ends(snaps, are_origins=reverse), maker.figures) for snaps in several]
         self._nodes = nodes_for(maker.graph, self._goals)
         self._most = max(1, CONNECTIONS // max(map(len, self._goals)))
-        self._direct: dict[tuple[bool, bool], Direct] = {}
+        self._direct: dict[tuple[bool, bool], tuple[Direct, Floats]] = {}
+
+    def _ends(self, snaps: Sequence[Snap | None], *, are_origins: bool) -> PhantomNodes:
+        """Return the phantom nodes of points at which paths begin, or end."""
+        ends = (many_starts if are_origins else many_goals)(self._index, snaps)
+        if not self._in_units:
+            return ends
+        points, at = Points.of(snaps), ends.at
+        if are_origins:
+            units = part_weights(self._graph, ends.arc, 1.0 - at, start=points.take(ends.owner, at > 0.0))
+        else:
+            units = part_weights(self._graph, ends.arc, at, end=points.take(ends.owner))
+        return replace(ends, units=units.astype(np.float64))
+
+    def _along_streets(self, begin: Sequence[Snap | None], end: Sequence[Snap | None]) -> tuple[Direct, Floats]:
+        """Return the paths that pass no node, and the whole units that they have of a figure."""
+        found = many_direct(self._index, begin, end)
+        units = np.zeros(len(found.arc))
+        if self._in_units:
+            first, last = Points.of(begin).take(found.start), Points.of(end).take(found.goal)
+            units = part_weights(self._graph, found.arc, found.part, first, last).astype(np.float64)
+        return found, units
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows in blocks."""
-        row, starts = 0, self._find_starts(self._index, self._sources.nearest)
+        row, starts = 0, self._ends(self._sources.nearest, are_origins=not self._reverse)
         for found in self._maker.found(starts, self._nodes, self._most):
             rows = np.arange(row, row + len(found.distances))
             row += len(rows)
@@ -105,11 +132,11 @@ class _Places:
         if (of_source, of_target) not in self._direct:
             ends = here.other if of_source else here.nearest, there.other if of_target else there.nearest
             if self._reverse:
-                found_back = many_direct(self._index, *ends[::-1])
-                self._direct[of_source, of_target] = found_back._replace(start=found_back.goal, goal=found_back.start)
+                back, units = self._along_streets(*ends[::-1])
+                self._direct[of_source, of_target] = back._replace(start=back.goal, goal=back.start), units
             else:
-                self._direct[of_source, of_target] = many_direct(self._index, *ends)
-        start, goal, direct, arc, part, metres = self._direct[of_source, of_target]
+                self._direct[of_source, of_target] = self._along_streets(*ends)
+        (start, goal, direct, arc, part, metres), units = self._direct[of_source, of_target]
         place = np.full(len(here.nearest), -1, np.int64)
         place[rows] = np.arange(len(rows))
         row, lesser = place[start], direct.astype(np.uint64)
@@ -118,7 +145,8 @@ class _Places:
         at = row[is_best], goal[is_best]
         weight[at] = lesser[is_best]
         for figure, values in zip(self._maker.figures, sums, strict=True):
-            values[at] = figure.part(arc[is_best], part[is_best]) + figure.per_metre * metres[is_best]
+            own = figure.part(arc[is_best], part[is_best], units[is_best])
+            values[at] = own + figure.per_metre * metres[is_best]
         return weight, sums
 
     def _try_others(
@@ -157,7 +185,8 @@ class _Places:
 
     def _from_others(self, rows: npt.NDArray[np.int64]) -> Rows:
         """Return the rows of searches from the other points of some sources."""
-        starts = self._find_starts(self._index, [self._sources.other[row] for row in rows.tolist()])
+        others = [self._sources.other[row] for row in rows.tolist()]
+        starts = self._ends(others, are_origins=not self._reverse)
         pieces = list(self._maker.found(starts, self._nodes, self._most))
         distances = np.concatenate([piece.distances for piece in pieces])
         return Rows(distances, np.concatenate([piece.sums for piece in pieces], axis=1))
@@ -201,6 +230,6 @@ def table_of_places(
     end = begin if targets is None else _snapped(index, targets, "target", snapping)
     begin, end = _settled(index, begin, end)
     here, there = _Snapped(index, *begin, leaving=not reverse), _Snapped(index, *end, leaving=reverse)
-    rows = _Places(maker, index, here, there, reverse)
+    rows = _Places(maker, index, graph, here, there, reverse)
     shape = len(here.nearest), len(there.nearest)
     return Table(shape, metrics, rows.blocks, maker.units, np.array(begin[0]), np.array(end[0]), reverse)

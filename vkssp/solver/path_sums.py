@@ -26,29 +26,30 @@ class Figure:
         Value of each arc, including the turn into it, shape (num_arcs,), float64.
     turn : numpy.ndarray or None
         Share of the turn into each arc, shape (num_arcs,), float64; None if turns add nothing.
-    decimals : int or None
-        Number of decimals to which the value of a part of an arc is rounded; None if it is not rounded.
+    in_units : bool
+        Whether parts of arcs have whole units that phantom nodes tell; otherwise they have shares by length.
     per_metre : float
         Value of each metre that paths take off the streets, at their ends.
     """
 
     whole: Floats
     turn: Floats | None = None
-    decimals: int | None = None
+    in_units: bool = False
     per_metre: float = 0.0
 
-    def part(self, arcs: npt.NDArray[np.int64], shares: Floats) -> Floats:
+    def part(self, arcs: npt.NDArray[np.int64], shares: Floats, units: Floats) -> Floats:
         """Return the values of parts of arcs, without the turns into them; 0 where there is no arc, but -1."""
-        values: Floats = shares * (self._of(self.whole, arcs) - self._turn(arcs))
-        return values if self.decimals is None else np.round(values, self.decimals)
+        if self.in_units:
+            return np.where(arcs >= 0, units, 0.0)
+        return shares * (self._of(self.whole, arcs) - self._turn(arcs))
 
-    def begun(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+    def begun(self, arcs: npt.NDArray[np.int64], at: Floats, units: Floats) -> Floats:
         """Return the values of arcs from points on, where paths begin; 0 where there is no arc."""
-        return self.part(arcs, 1.0 - at)
+        return self.part(arcs, 1.0 - at, units)
 
-    def ended(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+    def ended(self, arcs: npt.NDArray[np.int64], at: Floats, units: Floats) -> Floats:
         """Return the values of arcs up to points, where paths end, with the turns into them; 0 without an arc."""
-        return self.part(arcs, at) + self._turn(arcs)
+        return self.part(arcs, at, units) + self._turn(arcs)
 
     def _turn(self, arcs: npt.NDArray[np.int64]) -> Floats:
         return np.zeros(len(arcs)) if self.turn is None else self._of(self.turn, arcs)
@@ -63,13 +64,13 @@ class Figure:
 class BackwardFigure(Figure):
     """Value of each arc for paths that are searched backward: a search begins where a path ends."""
 
-    def begun(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+    def begun(self, arcs: npt.NDArray[np.int64], at: Floats, units: Floats) -> Floats:
         """Return the values of arcs up to the points at which paths end."""
-        return super().ended(arcs, at)
+        return super().ended(arcs, at, units)
 
-    def ended(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+    def ended(self, arcs: npt.NDArray[np.int64], at: Floats, units: Floats) -> Floats:
         """Return the values of arcs from the points on at which paths begin."""
-        return super().begun(arcs, at)
+        return super().begun(arcs, at, units)
 
 
 def metres_of(graph: Graph) -> Figure:
@@ -84,9 +85,9 @@ def metres_of(graph: Graph) -> Figure:
 
 
 def weights_of(graph: Graph) -> Figure:
-    """Return the weights of arcs; the weights of parts of arcs are rounded as in routes."""
+    """Return the weights of arcs; those of parts of arcs are whole."""
     turn = None if graph.streets is None else graph.streets.turn
-    return Figure(graph.weight.astype(np.float64), None if turn is None else turn.astype(np.float64), decimals=0)
+    return Figure(graph.weight.astype(np.float64), None if turn is None else turn.astype(np.float64), in_units=True)
 
 
 class Tree:
@@ -144,11 +145,12 @@ class Tree:
                 best.setdefault(int(self._group[start.node]), start)
         begun = {group: start.node for group, start in best.items()}
         arcs = np.array([start.arc for start in best.values()], np.int64)
-        at = np.array([start.at for start in best.values()])
-        metres = np.array([start.metres for start in best.values()])
+        at, metres, units = (
+            np.array([getattr(start, name) for start in best.values()]) for name in ("at", "metres", "units")
+        )
         first = np.zeros((len(self._figures), len(distances)))
         first[:, list(begun.values())] = [
-            figure.begun(arcs, at) + figure.per_metre * metres for figure in self._figures
+            figure.begun(arcs, at, units) + figure.per_metre * metres for figure in self._figures
         ]
         arc = self._arcs_into(distances, begun)
         has = np.flatnonzero(arc >= 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ class PhantomNode(NamedTuple):
         Share of the arc's length that lies before the point.
     metres, seconds : float
         Length and duration of the part between the point and the streets, if it is not on one.
+    units : float
+        Whole units of a figure that is summed up along paths, of the part of the arc between point and node.
     """
 
     node: int
@@ -34,6 +36,7 @@ class PhantomNode(NamedTuple):
     at: float = 0.0
     metres: float = 0.0
     seconds: float = 0.0
+    units: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,8 @@ class PhantomNodes:
         Share of the arc's length that lies before the point, float64.
     metres : numpy.ndarray or None
         Metres between the point and the streets, float64; None if all points are on streets.
+    units : numpy.ndarray or None
+        As in `PhantomNode`, float64; None if no figure in whole units is summed up.
     """
 
     first: npt.NDArray[np.int64]
@@ -60,6 +65,7 @@ class PhantomNodes:
     arc: npt.NDArray[np.int64]
     at: npt.NDArray[np.float64]
     metres: npt.NDArray[np.float64] | None = None
+    units: npt.NDArray[np.float64] | None = None
 
     @classmethod
     def at_nodes(cls, nodes: Uint32s) -> PhantomNodes:
@@ -77,6 +83,10 @@ class PhantomNodes:
     def __getitem__(self, point: int) -> list[PhantomNode]:
         """Return the phantom nodes of a point."""
         here = slice(int(self.first[point]), int(self.first[point + 1]))
-        given = (self.node, self.weight, self.arc, self.at, *(() if self.metres is None else (self.metres,)))
-        columns = (column[here].tolist() for column in given)
-        return [PhantomNode(*each) for each in zip(*columns, strict=True)]
+        given: dict[str, npt.NDArray[Any]] = {"node": self.node, "weight": self.weight, "arc": self.arc, "at": self.at}
+        if self.metres is not None:
+            given["metres"] = self.metres
+        if self.units is not None:
+            given["units"] = self.units
+        columns = (column[here].tolist() for column in given.values())
+        return [PhantomNode(**dict(zip(given, each, strict=True))) for each in zip(*columns, strict=True)]

@@ -62,9 +62,10 @@ class Goals:
         self.nodes = np.insert(ends.node.astype(np.int64), behind, graph.num_nodes)
         self.first = ends.first[:-1] + np.arange(len(behind))
         self.weight = np.insert(ends.weight.astype(np.uint64), behind, 0)
-        metres = 0.0 if ends.metres is None else ends.metres
+        metres, units = (np.zeros(len(ends.arc)) if one is None else one for one in (ends.metres, ends.units))
         left = [
-            np.insert(figure.ended(ends.arc, ends.at) + figure.per_metre * metres, behind, 0.0) for figure in figures
+            np.insert(figure.ended(ends.arc, ends.at, units) + figure.per_metre * metres, behind, 0.0)
+            for figure in figures
         ]
         self.sums = np.array(left, np.float64).reshape(len(figures), len(self.nodes))
         self._column = self.nodes
@@ -137,7 +138,7 @@ class Maker:
         self._summed = [name for name in metrics if name in summed]
         self.figures = [summed[name](self._whole) for name in self._summed]
         if forward is not None:
-            self.figures = [BackwardFigure(one.whole, one.turn, one.decimals, one.per_metre) for one in self.figures]
+            self.figures = [BackwardFigure(one.whole, one.turn, one.in_units, one.per_metre) for one in self.figures]
         self._tree = Tree(self.graph, self.figures, arc_ids) if self.figures else None
 
     def found(self, starts: PhantomNodes, nodes: Uint32s, most: int, limit: int | None = None) -> Iterator[Rows]:
