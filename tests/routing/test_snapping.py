@@ -193,3 +193,15 @@ def test_junctions_may_have_any_numbers() -> None:
     snaps = index.trip_ends(np.array([[0.0, 0.0005], [0.005, 0.0005]]))
     assert len({index.part(snap) for snap in snaps if snap is not None}) == 2
     assert [index.nodes_at(node) for node in range(4)] == [[0], [1], [2], [3]]
+
+
+def test_of_equally_near_streets_the_first_one_is_taken() -> None:
+    """Between the ends of two streets; rounding makes one or the other nearer by less than a micrometre."""
+    for shift in range(40):
+        west, middle = 1.0 + 1.7e-4 * shift, 1.00036 + 1.7e-4 * shift
+        nodes = np.array([[0.001, west], [0.0, west], [0.0, 2 * middle - west], [0.001, 2 * middle - west]])
+        graph = street_map((nodes / UNIT).tolist(), [(0, 1, 100), (2, 3, 100)])
+        index = StreetIndex(graph)
+        (first,) = index.nearest_of_each([(0.0, middle)])
+        assert first is not None and first.polyline == 0
+        assert [snap.polyline for snap in index.nearest_streets(0.0, middle, 2)] == [0, 1]

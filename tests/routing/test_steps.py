@@ -258,6 +258,13 @@ def test_directions_are_those_of_the_point_ten_metres_away() -> None:
     assert found[0] == pytest.approx([90.0, math.degrees(math.atan2(-0.5, -0.5))], abs=0.1) and (found[1] == 0).all()
 
 
+def test_directions_on_the_ellipsoid() -> None:
+    """Half of the angle of 126.86114 degrees that OSRM 26.10 tells of a turn at the first point."""
+    line = np.array([[1.0, 1.001797], [0.996383, 1.0]])
+    away = directions(np.array([0, 2]), line, ellipsoid=True)[0, 0] % 180.0
+    assert 180.0 - 2.0 * away == pytest.approx(126.86114, abs=1e-4)
+
+
 def test_directions_by_a_pole_are_seen_from_each_end() -> None:
     """Over the pole along the meridian of Greenwich; east, then straight on; a line that stays where it is."""
     over = np.array([[89.999, 0.0], [89.9995, 180.0]])

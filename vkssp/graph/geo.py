@@ -69,15 +69,21 @@ def _flat_metres(
     north: npt.NDArray[np.float64], east: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return the metres of differences in degrees at middle latitudes, where the ellipsoid is flat."""
-    band = np.ceil(np.abs(middle) / _BAND_DEGREES - 1e-9) - 0.5
+    found: npt.NDArray[np.float64] = np.hypot(*np.multiply(metres_per_degree(middle), (north, east)))
+    return found
+
+
+def metres_per_degree(lat: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the metres of a degree to the north, and to the east, at latitudes on the ellipsoid WGS84.
+
+    Those in the middle of a band of latitude hold for the whole band, as in OSRM.
+    """
+    band = np.ceil(np.abs(lat) / _BAND_DEGREES - 1e-9) - 0.5
     cosine = np.cos(np.radians(band * _BAND_DEGREES))
     # The radii of curvature across the meridian and along it.
     squared = 1.0 / (1.0 - _ECCENTRICITY_SQUARED * (1.0 - cosine * cosine))
     across = _EQUATOR_M_PER_DEGREE * np.sqrt(squared)
-    found: npt.NDArray[np.float64] = np.hypot(
-        east * (across * cosine), north * (across * squared * (1.0 - _ECCENTRICITY_SQUARED))
-    )
-    return found
+    return across * squared * (1.0 - _ECCENTRICITY_SQUARED), across * cosine
 
 
 def metres_between(lat0: float, lon0: float, lat1: float, lon1: float) -> float:
@@ -239,7 +245,9 @@ def longitude_reach(lat: float, metres: float) -> float:
     return math.degrees(math.asin(math.sin(angle) / math.cos(math.radians(lat))))
 
 
-def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def directions(
+    first: npt.NDArray[Any], points: npt.NDArray[np.float64], *, ellipsoid: bool = False
+) -> npt.NDArray[np.float64]:
     """Return the direction of each line at its two ends.
 
     Parameters
@@ -248,6 +256,8 @@ def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.
         Offset of each line's first point, shape (num_lines + 1,).
     points : numpy.ndarray
         Latitude and longitude of the points in degrees, shape (num_points, 2).
+    ellipsoid : bool
+        Whether the Earth is the ellipsoid WGS84, not a sphere.
 
     Returns
     -------
@@ -263,7 +273,7 @@ def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.
     def project(at: int) -> None:
         ends = first[at : at + _LINES_AT_ONCE + 1]
         part = slice(ends[0], ends[-1])
-        flat[part] = _flattened(ends - ends[0], points[part])
+        flat[part] = _flattened(ends - ends[0], points[part], ellipsoid)
         step[ends[0] : ends[-1] - 1] = np.hypot(*np.diff(flat[part], axis=0).T)
         step[ends[1:] - 1] = 0.0  # from one line to the next
 
@@ -279,14 +289,19 @@ def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.
     return away
 
 
-def _flattened(first: npt.NDArray[np.int64], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _flattened(
+    first: npt.NDArray[np.int64], points: npt.NDArray[np.float64], ellipsoid: bool
+) -> npt.NDArray[np.float64]:
     """Return points of lines in metres on planes, one for each line."""
     line = np.repeat(np.arange(len(first) - 1), np.diff(first))
     start = points[first[:-1]]
     pole, polar = np.sign(start[:, 0]), np.abs(start[:, 0]) > POLAR_LATITUDE
-    width = np.cos(np.radians(start[:, 0]))[line]
+    up = np.full(len(start), METRES_PER_DEGREE)
+    aside = up * np.cos(np.radians(start[:, 0]))
+    if ellipsoid:
+        up, aside = metres_per_degree(start[:, 0])
     east = (points[:, 1] - start[:, 1][line] + 180.0) % 360.0 - 180.0
-    flat: npt.NDArray[np.float64] = np.stack([east * width, points[:, 0]], axis=1) * METRES_PER_DEGREE
+    flat: npt.NDArray[np.float64] = np.stack([east * aside[line], points[:, 0] * up[line]], axis=1)
     flat[polar[line]] = polar_plane(points[polar[line]], pole[line[polar[line]]])
     return flat
 

@@ -151,16 +151,19 @@ def with_turns(
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL, LIFTED)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
     all_arcs = report.turns == "costs"
-    if not all_arcs:  # with costs, no path turns round there anyway
+    bearings = _bearings(arcs, segments, profile.ellipsoid) if all_arcs else None
+    if bearings is None:  # with costs, no path turns round there anyway
         forbidden += pieces.turns_in_gates((*forbidden, *commanded))
     else:
-        leaves, arrives = _bearings(arcs, segments)
+        leaves, arrives = bearings
         on_ring = roads.roundabout[segments.way[arcs.segment]]
         forbidden += turns_against(arcs.tail, arcs.head, arcs.segment, on_ring, leaves, arrives - 180.0)
     memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
-    seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns) if all_arcs else None
+    seconds = None
+    if bearings is not None:
+        seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns, bearings)
     node, layer = layered.node[found.node], layered.layer[found.node]
     weights = None if seconds is None else _turn_weights(seconds, found.before, arc, arcs, segments, roads, profile)
     return Turning(found.tail, found.head, arc, node, found.state, layer, seconds, weights)
@@ -258,7 +261,13 @@ def _remembering(layered: Layered, memory: Memory) -> Indices:
 
 
 def turn_seconds(
-    before: Indices, arc: Indices, arcs: Arcs, segments: Segments, roads: RawRoads, rules: TurnRules
+    before: Indices,
+    arc: Indices,
+    arcs: Arcs,
+    segments: Segments,
+    roads: RawRoads,
+    rules: TurnRules,
+    bearings: tuple[Floats, Floats],
 ) -> Floats:
     """Return the seconds of turns, by the functions of OSRM's car.lua or bicycle.lua, with those of signals and signs.
 
@@ -274,6 +283,8 @@ def turn_seconds(
         The ways, signals and signs.
     rules : TurnRules
         Rules for the costs of turns.
+    bearings : tuple of numpy.ndarray
+        The bearings at which each arc leaves its tail and arrives at its head, in degrees from north.
     """
     assert roads.turns is not None
     way = segments.way[arcs.segment]
@@ -281,7 +292,7 @@ def turn_seconds(
     number_of_roads = np.bincount(segments.tail, minlength=len(segments.node)) + np.bincount(
         segments.head, minlength=len(segments.node)
     )
-    leaves, arrives = _bearings(arcs, segments)
+    leaves, arrives = bearings
     waits, undirected_stop = _waits(arcs, segments, roads)
     length = segments.length[arcs.segment]
     kind = _kinds(roads)[way] if rules.everywhere else way
@@ -348,9 +359,13 @@ def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Boo
     return np.where(counts, obstacles.seconds[which, arcs.direction], 0.0), counts & obstacles.undirected_stop[which]
 
 
-def _bearings(arcs: Arcs, segments: Segments) -> tuple[Floats, Floats]:
-    """Return the bearings at which each arc leaves its tail and arrives at its head, in degrees from north."""
-    away = directions(segments.polyline_first, np.asarray(segments.points * COORDINATE_SCALE, np.float64))
+def _bearings(arcs: Arcs, segments: Segments, ellipsoid: bool) -> tuple[Floats, Floats]:
+    """Return the bearings at which each arc leaves its tail and arrives at its head, in degrees from north.
+
+    `ellipsoid` says whether they are those on the ellipsoid WGS84, not on a sphere.
+    """
+    points = np.asarray(segments.points * COORDINATE_SCALE, np.float64)
+    away = directions(segments.polyline_first, points, ellipsoid=ellipsoid)
     leaves = away[arcs.segment, arcs.direction]
     arrives = away[arcs.segment, 1 - arcs.direction] + 180.0
     return leaves, arrives

@@ -48,6 +48,8 @@ _CORES = 8
 _BOTH_WAYS_M = 200.0
 # Points on pieces of streets are the same if their distances from a place differ by no more than this, in metres.
 _SAME_M = 1e-3
+# Decimals of metres in which distances are compared, since more of them hang on rounding.
+_DECIMALS = 6
 
 
 def _pairs(places: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -620,7 +622,7 @@ class StreetIndex(StreetLines):
             found = [snap for x in turns for snap in self._within(lat, x, radius, allowed, number)]
             if len(found) >= number:
                 break
-        return sorted(found, key=lambda snap: snap.metres)[:number]
+        return sorted(found, key=lambda snap: round(snap.metres, _DECIMALS))[:number]
 
     def _nearest_metres(self, lat: float, lon: float, allowed: Bools, limit: float) -> float:
         """Return the distance of the nearest street, in an area to avoid or not; infinite if none is near enough."""

@@ -19,6 +19,7 @@ _SLACK = 1.0 + 1e-9
 # A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
 # take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
 _END_M = 0.1
+_LEAST_M = 1e-6
 
 
 @jit
@@ -93,13 +94,14 @@ def find_pieces(
                 along = 0.0
             elif along > 1.0:
                 along = 1.0
-            metres = math.hypot(up0 + along * up, aside0 + along * aside)
+            # Whole micrometres, so that rounding does not decide between pieces that are equally near.
+            metres = math.floor(math.hypot(up0 + along * up, aside0 + along * aside) / _LEAST_M + 0.5) * _LEAST_M
             if metres > limit:
                 continue
             at, piece = count, i - 1 - start
             if single:
                 at = 0
-                bound = metres * _SLACK
+                bound = (metres + _LEAST_M) * _SLACK
                 if (
                     metres == limit
                     and count > 0
