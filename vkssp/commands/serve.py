@@ -84,6 +84,14 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="METRES",
         help="distance of streets that places are snapped to, if a request names none (default: -1, any)",
     )
+    group.add_argument(
+        "--small-component-size",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="streets of the components of the network that places are snapped past, if a request has others (default: "
+        "1000; 0: none)",
+    )
     group.add_argument("--seconds", type=float, default=60.0, help="seconds of an answer (default: 60)")
     group.add_argument("--origin", default="*", help="origin of web pages that may ask, '' for none (default: *, all)")
 
@@ -123,7 +131,15 @@ def run(args: argparse.Namespace) -> Result:
     logging.getLogger(ACCESS).setLevel(logging.INFO if args.access_log else logging.WARNING)
     parameters, radius = solver_parameters(args), math.inf if args.default_radius < 0 else args.default_radius
     routers = {
-        name: Router(read_graph(file), args.algorithm, args.device, radius_m=radius, **parameters)
+        name: Router(
+            read_graph(file),
+            args.algorithm,
+            args.device,
+            small_component_size=args.small_component_size,
+            farther_streets=True,
+            radius_m=radius,
+            **parameters,
+        )
         for name, file in files.items()
     }
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}

@@ -20,8 +20,6 @@ from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 #: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap,
 #: unless roads may be at any distance.
 _MARGIN_M = 1000.0
-# Largest number of arcs out of the nodes of a place where two parts of a street meet.
-_MOST_OUT = 16
 # Maximum number of streets that a caller may ask for; no place has more near it.
 _MOST_STREETS = 2**20
 
@@ -157,6 +155,12 @@ def nearest_place_of_each(index: StreetIndex, places: Sequence[LatLon]) -> list[
     return [place_of(index, place, _known(index, place, snap)) for place, snap in zip(places, snaps, strict=True)]
 
 
+def first_places(index: StreetIndex, places: Sequence[LatLon]) -> list[Place]:
+    """Return the points that some checked places are snapped to first, if they are those of one query."""
+    snaps = first_points(index, places, [f"place {row}" for row in range(len(places))])
+    return [place_of(index, place, snap) for place, snap in zip(places, snaps, strict=True)]
+
+
 def _known(index: StreetIndex, place: LatLon, snap: Snap | None) -> Snap:
     if snap is None:
         raise no_road(index, place, "place")
@@ -221,30 +225,14 @@ def past_small_components(index: StreetIndex, places: Sequence[LatLon], snaps: S
 
 
 def _before_signals(index: StreetIndex, snap: Snap) -> Snap:
-    """Return a point at signals in the middle of a street as a point on the part of the street before them.
-
-    To OSRM such a street is one piece, whose parts are in the order in which they were drawn.
-    """
-    streets = index.graph.streets
-    if streets is None or streets.turn is None or snap.arcs is not None or not snap.is_end:
+    """Return a point at signals in the middle of a street as a point on the part of the street before them."""
+    if snap.arcs is not None or not snap.is_end:
         return snap
-    nodes = index.nodes_of(snap)
-    out = [arc for node in nodes for arc in index.arcs_out(node)]
-    into = np.flatnonzero(np.isin(index.graph.head, nodes)).tolist() if len(out) <= _MOST_OUT else []
-    lines = sorted({int(index.polyline_of[arc]) for arc in (*out, *into)})
-    if len(lines) != 2 or not any(streets.turn[arc] > 0 for arc in out):
+    end = index.before_signals.item(2 * snap.polyline + (snap.fraction == 1.0))
+    if end < 0:
         return snap
-    one, other = (int(index.arcs(line)[0]) for line in lines)
-    if any(array is not None and array[one] != array[other] for array in (streets.name, streets.ref, streets.mode)):
-        return snap
-    # The way leads from the part that ends at the signals to the one that begins there, unless it is one-way backward.
-    is_reversed = all(bool(index.backward[index.arcs(line)].all()) for line in lines)
-    ends = [line for line in lines if np.isin(index.nodes_at_ends[line, 0 if is_reversed else 1], nodes)]
-    line, moved = ends[0] if len(ends) == 1 else snap.polyline, snap
-    if line != snap.polyline:
-        last = len(index.polyline_points(line)) - 2
-        at_end = float(not is_reversed)
-        moved = snap._replace(polyline=line, fraction=at_end, segment=0 if is_reversed else last, share=at_end)
+    line, last, at = end // 2, int(index.first[end // 2 + 1] - index.first[end // 2]) - 2, float(end % 2)
+    moved = snap._replace(polyline=line, fraction=at, segment=last if at else 0, share=at)
     return moved._replace(arcs=tuple(index.arcs(line).tolist()))
 
 
@@ -271,13 +259,18 @@ def _useful_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence
     return found
 
 
+def first_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
+    """Return the points that the places of a query are snapped to first."""
+    return inside_areas(index, places, past_small_components(index, places, snapped(index, places, names)))
+
+
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
     """Yield the points that the places of a route may be snapped to, in the order in which to try them."""
-    nearest = snapped(index, places, names)
+    nearest = first_points(index, places, names)
     if index.small_components is not None:
-        yield inside_areas(index, places, past_small_components(index, places, nearest))
-        return
-    nearest = inside_areas(index, places, nearest)
+        yield nearest
+        if not index.farther_streets:
+            return
     useful = nearest_of_each(index, places[1:-1], leaving=True, reached=True) if len(places) > 2 else []
     for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
         tried: list[list[Snap]] = []

@@ -38,6 +38,7 @@ from vkssp.routing.places import (
     LatLon,
     candidates,
     checked_place,
+    first_places,
     listed_places,
     nearest_place_of_each,
     nearest_places,
@@ -94,9 +95,12 @@ class Router(Resource):
         snapped into an area.
     small_component_size : int, optional
         If given, places are snapped as OSRM does it: to the nearest streets if these are in one component of the
-        network, and otherwise past components of fewer streets than this, each direction counted; no other streets are
-        tried if no route is found. A place at signals in the middle of a street is on the part before them. By default
-        streets that lead nowhere, and small islands, are passed over if there is no route, as `route` describes.
+        network, and otherwise past components of fewer streets than this, each direction counted. A place at signals in
+        the middle of a street is on the part before them.
+    farther_streets : bool, optional
+        Whether farther streets are tried if no route leads between those that places are snapped to at first: streets
+        that lead somewhere, and are on no small island, as `route` describes. By default only if no
+        `small_component_size` is given.
     radius_m : float
         Largest distance in metres of a street that a place is snapped to, unless a `Stop` names another one. Infinite
         for the nearest street at any distance: then places outside of the map are snapped, too.
@@ -146,6 +150,7 @@ class Router(Resource):
         metric: str = "duration",
         avoid: Areas | None = None,
         small_component_size: int | None = None,
+        farther_streets: bool | None = None,
         radius_m: float = MAX_SNAP_M,
         **parameters: Any,
     ) -> None:
@@ -158,7 +163,8 @@ class Router(Resource):
         small = small_component_size
         if small is not None:
             small = whole_number(small, "small_component_size", 0, _MOST_SMALL, "give a number of streets")
-        index = StreetIndex(measured_by(graph, metric), areas, small, radius_m=radius_m)
+        farther = small is None if farther_streets is None else flag(farther_streets, "farther_streets")
+        index = StreetIndex(measured_by(graph, metric), areas, small, farther_streets=farther, radius_m=radius_m)
         self.solver, self.metric = solver_on(index.searched, algorithm, device, **parameters), metric
         # The last two indices. One of them has the weights that the solver searches.
         self._indices: tuple[StreetIndex, ...] = (index,)
@@ -378,9 +384,10 @@ class Router(Resource):
         """Return the best route from one place to another.
 
         Each place is snapped to the nearest point on a street where the profile lets trips begin. If the street can
-        only be reached, or only be left, a street within 200 m of the place that can be both is taken instead. If the
-        street lies on an island of the network, or leads nowhere, the nearest street that does not is taken instead;
-        for a via point, the nearest street that can be both reached and left.
+        only be reached, or only be left, a street within 200 m of the place that can be both is taken instead, unless
+        the router has a `small_component_size`. If the street lies on an island of the network, or leads nowhere, the
+        nearest street that does not is taken instead; for a via point, the nearest street that can be both reached and
+        left.
 
         Parameters
         ----------
@@ -682,7 +689,7 @@ class Router(Resource):
         """
         return nearest_places(self.index, place, number, snapping)
 
-    def nearest_of_each(self, places: PlacesLike, *, snapping: str = "default") -> list[Place]:
+    def nearest_of_each(self, places: PlacesLike, *, snapping: str = "default", together: bool = False) -> list[Place]:
         """Return the point on a street that is nearest to each of some places, as `nearest` does, in less time.
 
         Parameters
@@ -691,6 +698,9 @@ class Router(Resource):
             Latitude and longitude in degrees.
         snapping : str
             See `route`.
+        together : bool
+            Whether the places are those of one route or table: the result is then the points that it tries first. They
+            are not the nearest ones where `route` or a `small_component_size` says so.
 
         Raises
         ------
@@ -701,6 +711,8 @@ class Router(Resource):
         """
         index = self.index
         checked = [with_snapping(place, snapping) for place in listed_places(index, places, "place")]
+        if flag(together, "together"):
+            return first_places(index, checked)
         return nearest_place_of_each(index, checked)
 
     def nearest_nodes(self, places: PlacesLike, *, arriving: bool = False) -> npt.NDArray[Any]:

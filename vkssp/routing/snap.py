@@ -24,6 +24,7 @@ from vkssp.jit import kernels
 from vkssp.memory import require
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.hints import Hints
+from vkssp.routing.joints import before_signals
 from vkssp.routing.lines import Bools, Snap, StreetLines
 from vkssp.routing.open_areas import OpenAreas
 from vkssp.routing.small_components import SmallComponents
@@ -71,6 +72,8 @@ class StreetIndex(StreetLines):
         Areas to avoid: no place is snapped into them, and searches leave out the streets that they touch.
     small_component_size : int, optional
         See `vkssp.Router`.
+    farther_streets : bool
+        See `vkssp.Router`.
     radius_m : float
         Largest distance in metres of a street that a place is snapped to; infinite for any.
 
@@ -78,7 +81,7 @@ class StreetIndex(StreetLines):
     ----------
     graph : Graph
         The graph.
-    radius_m : float
+    farther_streets, radius_m
         As given.
     avoided : Avoided or None
         The streets without the areas; None if there are no areas.
@@ -97,10 +100,16 @@ class StreetIndex(StreetLines):
     """
 
     def __init__(
-        self, graph: Graph, areas: Any = None, small_component_size: int | None = None, *, radius_m: float = MAX_SNAP_M
+        self,
+        graph: Graph,
+        areas: Any = None,
+        small_component_size: int | None = None,
+        *,
+        farther_streets: bool = True,
+        radius_m: float = MAX_SNAP_M,
     ) -> None:
         super().__init__(graph)
-        self.small_component_size = small_component_size
+        self.small_component_size, self.farther_streets = small_component_size, farther_streets
         metres = number_of(radius_m)
         if metres is None or not metres >= 0:
             raise QueryError(f"radius is {shown(radius_m)}; give metres, 0 or more, or infinity for any distance")
@@ -238,6 +247,11 @@ class StreetIndex(StreetLines):
         return None if size is None else SmallComponents(self, self.searched, ids, size)
 
     @cached_property
+    def before_signals(self) -> npt.NDArray[np.int64]:
+        """For each end of a polyline at signals the end before them; see `vkssp.routing.joints.before_signals`."""
+        return own(before_signals(self))
+
+    @cached_property
     def useful(self) -> tuple[Bools, Bools]:
         """Masks of the polylines from which the core can be reached, and of those that the core reaches."""
         return self._tied_to_core(self.searched)
@@ -294,6 +308,8 @@ class StreetIndex(StreetLines):
         _ = self.tree, self.passed_metres, self.lengths, self.islands, self.useful, self._one_sided, self.junctions
         if self.knows_turns:
             _ = self.nodes_at_ends
+        if self.small_component_size is not None:
+            _ = self.small_components, self.before_signals
         self.nearest(self.south, self.west)
 
     def part(self, snap: Snap) -> int:

@@ -58,7 +58,7 @@ class _Snapped:
     def __init__(self, index: StreetIndex, places: list[LatLon], nearest: list[Snap], *, leaving: bool) -> None:
         lines = np.array([snap.polyline for snap in nearest], np.int64)
         away = np.flatnonzero(~index.useful[int(not leaving)][lines]).tolist()
-        if index.small_components is not None:
+        if not index.farther_streets:
             away = []  # the nearest points are those that count
         self.nearest, self.island, self.part = nearest, index.islands[lines], index.parts[0][lines]
         self.other: list[Snap | None] = [None] * len(nearest)

@@ -36,10 +36,8 @@ def route(dataset: Dataset, request: RouteRequest) -> dict[str, Any]:
     answer: dict[str, Any] = {"routes": [route_answer(dataset, graph, router.metric, one, request) for one in found]}
     if not request.skip_waypoints:
         ends = dict(zip(legs or range(len(stops)), found[0].places, strict=True))
-        # Places that only shape the route are waypoints of the answer, too.
-        met = [
-            ends[number] if number in ends else router.nearest(stop, snapping=request.snapping)[0]
-            for number, stop in enumerate(stops)
-        ]
+        if len(ends) < len(stops):  # places that only shape the route are waypoints of the answer, too
+            ends = dict(enumerate(router.nearest_of_each(stops, snapping=request.snapping, together=True))) | ends
+        met = [ends[number] for number in range(len(stops))]
         answer["waypoints"] = [waypoint(place, request) for place in met]
     return answer

@@ -37,9 +37,8 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
             values = read()
     answer: dict[str, Any] = {}
     met = sorted({*rows, *columns})
-    waypoints = dict(
-        zip(met, router.nearest_of_each([given[index] for index in met], snapping=request.snapping), strict=True)
-    )
+    points = router.nearest_of_each([given[index] for index in met], snapping=request.snapping, together=True)
+    waypoints = dict(zip(met, points, strict=True))
     if request.fallback_speed is not None:
         lacking = np.isnan(next(iter(values.values())))
         ends: Any = [[request.coordinates[index] for index in indices] for indices in (rows, columns)]
