@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.osm_maps import write_osm
+from tests.support.osm_maps import streets_of, write_osm
 from vkssp import UNREACHABLE, Router, Solver, read_graph
 from vkssp.cli import main
 from vkssp.errors import FormatError, GraphError, QueryError
@@ -79,6 +79,19 @@ def test_a_closed_piece_cuts_its_street(tmp_path: Path, turns: str, way_back: bo
     assert seconds(closed, 4, 3) == pytest.approx(PIECE_S, abs=0.2)
     if not way_back:
         assert seconds(closed, 2, 4) == pytest.approx(seconds(graph, 2, 4), abs=0.2)
+
+
+def test_parts_are_measured_as_their_street(tmp_path: Path) -> None:
+    # The metres of a degree to the north and of one to the east have another ratio on the ellipsoid than on a sphere.
+    nodes = {1: (60.0, 0.0), 2: (60.2, 0.0), 3: (60.2, 0.4), 4: (60.2, 0.41)}
+    profile = tmp_path / "car.toml"
+    profile.write_text('extends = "car"\nellipsoid = true\n')
+    path = write_osm(tmp_path / "m.osm", nodes, [(1, [1, 2, 3, 4], {"highway": "primary"})])
+    graph = with_segment_speeds(read_graph(path, profile=profile), [[3, 4], [4, 3]], [0, 0])
+    with Router(graph, device="cpu") as router:
+        lines = router.index
+    metres = lines.passed_metres[lines.first[lines.polyline_of.astype(np.int64) + 1] - 1]
+    assert streets_of(graph).length == pytest.approx(metres, rel=1e-6)
 
 
 def test_sources_are_told(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import shapely
 from tests.support.street_grid import street_grid
 from vkssp import Graph, QueryError
 from vkssp.graph.geo import METRES_PER_DEGREE
-from vkssp.routing.bands import LINE_TOLERANCE, RING_TOLERANCE, bands, from_mercator, mercator
+from vkssp.graph.mercator import from_mercator, mercator
+from vkssp.routing.bands import LINE_TOLERANCE, RING_TOLERANCE, bands
 from vkssp.routing.isochrone import isochrones
 from vkssp.routing.snap import StreetIndex
 

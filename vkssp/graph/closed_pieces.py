@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.graph.csr import rows_of
-from vkssp.graph.geo import haversine
 from vkssp.graph.graph import Graph
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
 
@@ -80,7 +79,7 @@ class _NewStreets:
         number = len(streets.polyline_first) - 1 + len(self._lines)
         self._lines += list(pairwise(stops))
         lat, lon = (streets.points[begin:end] * COORDINATE_SCALE).T
-        passed = np.concatenate([np.zeros(1), np.cumsum(haversine(lat[:-1], lon[:-1], lat[1:], lon[1:]))])
+        passed = np.concatenate([np.zeros(1), np.cumsum(streets.measure(lat[:-1], lon[:-1], lat[1:], lon[1:]))])
         whole = float(passed[-1])
         for arc in arcs:
             side, turn = int(streets.backward[arc]), 0 if streets.turn is None else int(streets.turn[arc])

@@ -27,18 +27,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def mercator(points: Floats) -> Floats:
-    """Return longitude and latitude in degrees on the plane of Mercator, in radii of the Earth, shape (k, 2)."""
-    lon, lat = np.radians(points.T)
-    return np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
-
-
-def from_mercator(flat: Floats) -> Floats:
-    """Return longitude and latitude in degrees of points that `mercator` returned."""
-    degrees: Floats = np.degrees(np.stack([flat[:, 0], np.arctan(np.sinh(flat[:, 1]))], axis=1))
-    return degrees
-
-
 def bands(pieces: Floats, levels: int, width_m: float, is_mercator: bool) -> list[tuple[Floats, Ints]]:
     """Return the rings around the bands of pieces of lines, for each level.
 
@@ -51,7 +39,7 @@ def bands(pieces: Floats, levels: int, width_m: float, is_mercator: bool) -> lis
     width_m : float
         Metres to either side.
     is_mercator : bool
-        Whether the plane is that of `mercator`, not one in metres.
+        Whether the plane is that of `vkssp.graph.mercator`, not one in metres.
 
     Returns
     -------

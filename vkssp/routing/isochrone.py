@@ -29,9 +29,10 @@ from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import cut_area
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.geo import METRES_PER_DEGREE, from_polar_plane, part_before_nearest, wrapped
+from vkssp.graph.mercator import from_mercator
 from vkssp.graph.metric import duration, unit_of
 from vkssp.route import Place
-from vkssp.routing.bands import LINE_TOLERANCE, RING_TOLERANCE, bands, from_mercator
+from vkssp.routing.bands import LINE_TOLERANCE, RING_TOLERANCE, bands
 from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.places import LatLon, checked_place, ending_points, place_of, starting_points

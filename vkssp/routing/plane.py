@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.graph.geo import POLAR_LATITUDE, polar_plane, wrapped
+from vkssp.graph.mercator import mercator
 from vkssp.jit import kernels
-from vkssp.routing.bands import mercator
 
 if TYPE_CHECKING:
     from vkssp.routing.lines import StreetLines

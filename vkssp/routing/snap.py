@@ -18,6 +18,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.csr import within
 from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
+from vkssp.graph.mercator import latitude_of, northing_of
 from vkssp.graph.scaling import in_units
 from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.jit import kernels
@@ -706,7 +707,7 @@ def _on_whole_piece(
     squared = aside * aside + up * up
     share = 0.0 if squared == 0.0 else (aside * (x - x0) + up * (y - y0)) / squared
     share = min(1.0, max(0.0, share))
-    lat = math.degrees(2.0 * math.atan(math.exp(math.radians(y0 + share * up))) - math.pi / 2)
+    lat = latitude_of(math.radians(y0 + share * up))
     lon = x0 + share * aside
     lon = (lon + 180.0) % 360.0 - 180.0 if abs(lon) > 180.0 else lon
     # The same numbers as those of a point of a street with these coordinates.
@@ -716,8 +717,7 @@ def _on_whole_piece(
 
 def _on_mercator(lat: float, lon: float) -> tuple[float, float]:
     """Return a point, rounded to millionths of a degree, in the projection of Mercator, in degrees, northing first."""
-    lat = min(89.9, max(-89.9, round(lat, 6)))
-    return math.degrees(math.log(math.tan(math.pi / 4 + math.radians(lat) / 2))), round(lon, 6)
+    return math.degrees(northing_of(min(89.9, max(-89.9, round(lat, 6))))), round(lon, 6)
 
 
 def _radii(nearest: float, limit: float) -> Iterator[float]:

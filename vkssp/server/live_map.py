@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vkssp.graph import Graph
+from vkssp.graph.mercator import in_tile, latitude_of
 from vkssp.routing.snap import StreetIndex
 from vkssp.server.dataset import Datasets
 from vkssp.server.errors import RequestError
@@ -103,9 +104,7 @@ class _Streets:
         """Return the streets of a tile: rank, km/h, name, OSM way and points of each; see `pages/streets.js`."""
         scale = 2.0**zoom
         west, east = x / scale * 360.0 - 180.0, (x + 1) / scale * 360.0 - 180.0
-        north, south = (
-            math.degrees(math.atan(math.sinh(math.pi * (1.0 - 2.0 * row / scale)))) for row in (float(y), y + 1.0)
-        )
+        north, south = (latitude_of(math.pi * (1.0 - 2.0 * row / scale)) for row in (y, y + 1))
         margin = (east - west) / 16  # so that the strokes of streets beside the tile are not cut off
         chosen = (self.east >= west - margin) & (self.west <= east + margin)
         chosen &= (self.north >= south - margin) & (self.south <= north + margin)
@@ -119,9 +118,7 @@ class _Streets:
         offset = np.concatenate([[0], np.cumsum(count)])
         at = np.arange(offset[-1]) - np.repeat(offset[:-1] - index.first[lines], count)
         lat, lon = index.points[at].T
-        px = np.rint(((lon + 180.0) / 360.0 * scale - x) * EXTENT).astype(np.int64)
-        sine = np.arcsinh(np.tan(np.radians(np.clip(lat, -85.06, 85.06))))
-        py = np.rint(((1.0 - sine / np.pi) / 2.0 * scale - y) * EXTENT).astype(np.int64)
+        px, py = (np.rint(side * EXTENT).astype(np.int64) for side in in_tile(lat, lon, zoom, x, y))
         # Points that fall together with the one before are left out, but for the ends.
         line = np.repeat(np.arange(len(lines)), count)
         kept = np.ones(len(at), np.bool_)

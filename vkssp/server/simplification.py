@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.graph.mercator import northing
 from vkssp.jit import kernels
 
 #: Pixels of a tile; tiles of the map's width and height; the largest zoom; the detail that is kept, in pixels.
@@ -28,8 +29,7 @@ def simplified(points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """
     if len(points) < 3:
         return points
-    lat = np.radians(np.clip(points[:, 0], -_MOST_LAT, _MOST_LAT))
-    north = np.degrees(np.log(np.tan(math.pi / 4 + lat / 2)))
+    north = np.degrees(northing(points[:, 0].clip(-_MOST_LAT, _MOST_LAT)))
     y, x = (np.rint(_MICRO * degrees).astype(np.int64) for degrees in (north, points[:, 1]))
     around = 360.0 * _MICRO
     width, height = max(1, int(np.ptp(x))), max(1, int(np.ptp(y)))

@@ -12,6 +12,7 @@ from vkssp.graph import Graph
 from vkssp.graph.csr import ranges
 from vkssp.graph.geo import haversine
 from vkssp.graph.manoeuvres import MODIFIERS
+from vkssp.graph.mercator import in_tile
 from vkssp.graph.metric import duration
 from vkssp.graph.streets import Streets
 from vkssp.routing.router import Router
@@ -95,14 +96,11 @@ class _View:
     """Projection of a tile: web Mercator."""
 
     def __init__(self, request: TileRequest) -> None:
-        self._x, self._y, self._scale = request.x, request.y, 2.0**request.zoom
+        self._tile = request.zoom, request.x, request.y
 
     def units(self, points: _Floats) -> _Floats:
         """Return units to the east and to the south of places in degrees, shape (..., 2)."""
-        lat, lon = points[..., 0], points[..., 1]
-        sine = np.arcsinh(np.tan(np.radians(np.clip(lat, -85.06, 85.06))))
-        east = (lon + 180.0) / 360.0 * self._scale - self._x
-        return np.stack([east, (1.0 - sine / np.pi) / 2.0 * self._scale - self._y], axis=-1) * EXTENT
+        return np.stack(in_tile(points[..., 0], points[..., 1], *self._tile), axis=-1) * EXTENT
 
     def meets(self, south: _Floats, north: _Floats, west: _Floats, east: _Floats) -> npt.NDArray[np.bool_]:
         """Return which boxes meet the tile."""
