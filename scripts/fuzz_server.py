@@ -1,5 +1,7 @@
 """Send random, hostile and mutated requests to a server on a small graph, and report what breaks.
 
+A part of them is made from the description of the services that the server gives itself (OpenAPI).
+
 Usage: fuzz_server.py REQUESTS [SEED]
 
 Answers with status 500, connections that are lost, and a server that ends or no longer answers are failures. The memory
@@ -20,8 +22,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from vkssp import read_graph
+from vkssp.server.openapi import description
 from vkssp.server.own import ACCESSIBILITY, OPPORTUNITIES
 from vkssp.server.parameters import PARAMETERS
 
@@ -70,6 +75,21 @@ _VALUES = (
     [[]],
     [[0, 0]],
 )
+#: Paths, methods and operations of the description of all services, and schemas by the names of parameters: in bodies,
+#: or in URLs, where only texts are described.
+_OPERATIONS = [
+    (path, method, operation)
+    for path, methods in description(["car"])["paths"].items()
+    for method, operation in methods.items()
+]
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    parameter["name"]: parameter["schema"]
+    for _, _, operation in _OPERATIONS
+    for parameter in operation.get("parameters", [])
+}
+for _, _, _operation in _OPERATIONS:
+    if "requestBody" in _operation:
+        _SCHEMAS |= _operation["requestBody"]["content"]["application/json"]["schema"].get("properties", {})
 #: Requests that are always answered.
 _HEALTH, _READY = (
     f"GET /{name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode() for name in ("health", "ready")
@@ -222,15 +242,78 @@ def body(rng: random.Random, box: Box = _GRID) -> tuple[str, bytes]:
     return path, bytes(data)
 
 
+def value(rng: random.Random, name: str, schema: dict[str, Any], number: int, box: Box) -> object:
+    """Return what a schema of the description of the services allows, and sometimes something else.
+
+    Arrays mostly have an entry for each of a number of places.
+    """
+    if rng.random() < 0.03:
+        return rng.choice(_VALUES)
+    if name == "avoid":
+        return areas(rng, box)
+    if name in ("coordinates", "origins", "opportunities") and "oneOf" in schema:
+        return positions(rng, number, box)
+    if "oneOf" in schema:
+        schema = rng.choice(schema["oneOf"])
+    if "enum" in schema:
+        return rng.choice(schema["enum"])
+    kind = schema.get("type")
+    if kind == "array":
+        count = schema.get("minItems", number if rng.random() < 0.8 else rng.randrange(4))
+        return [value(rng, "", schema["items"], number, box) for _ in range(count)]
+    if kind == "object":
+        members = schema.get("properties", {})
+        needed = schema.get("required", [])
+        chosen = {*needed, *rng.sample(sorted(members), rng.randrange(len(members) + 1))}
+        return {one: value(rng, one, members.get(one, {}), number, box) for one in sorted(chosen)}
+    if kind == "boolean":
+        return rng.random() < 0.5
+    if kind == "integer":
+        return rng.choice((0, 1, 2, 3, 10, 2**31))
+    if kind == "number":
+        return rng.choice((0, 1, 2.5, 60, 359.9, -1, 1e-9, 1e9))
+    return rng.choice(("motorway", "polyline6(_ibE_ibE)", "1,2", *_WORDS)) if kind == "string" else None
+
+
+def as_text(given: object) -> str:
+    """Return a value as URLs have it."""
+    if isinstance(given, list):
+        return (";" if any(isinstance(one, list | type(None)) for one in given) else ",").join(map(as_text, given))
+    return "" if given is None else str(given).lower() if isinstance(given, bool) else str(given)
+
+
+def described(rng: random.Random, box: Box = _GRID) -> tuple[str, str, bytes | None]:
+    """Return method, path and body of a request that the description of the services allows, or nearly so."""
+    path, method, operation = rng.choice(_OPERATIONS)
+    number = rng.randrange(1, 5)
+    coordinates = ";".join(place(rng, box) for _ in range(number))
+    zoom = rng.randrange(11, 21)
+    x, y = (2 ** (zoom - 1) + rng.randrange(-2, 3) for _ in range(2))
+    path = path.format(profile="car", coordinates=coordinates, place=place(rng, box), zoom=zoom, x=x, y=y)
+    names = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query"]
+    chosen = rng.sample(names, min(len(names), rng.randrange(7)))
+    pairs = [(name, as_text(value(rng, name, _SCHEMAS[name], number, box))) for name in chosen]
+    rings = ";".join(",".join(place(rng, box) for _ in range(3)) for _ in range(number))
+    pairs = [(name, rings if name == "avoid" and rng.random() < 0.8 else text) for name, text in pairs]
+    if pairs:
+        path += "?" + "&".join(f"{name}={quote(text, safe=';,()', errors='replace')}" for name, text in pairs)
+    if "requestBody" not in operation:
+        return method.upper(), path, None
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    return method.upper(), path, json.dumps(value(rng, "", schema, number, box)).encode()
+
+
 def message(rng: random.Random, box: Box = _GRID) -> tuple[bytes, bool]:
     """Return the bytes of a request, and whether they have to be answered."""
     kind = rng.random()
     if kind < 0.03:
         return rng.randbytes(rng.randrange(1, 300)), False
-    if kind < 0.3:
-        path, data = body(rng, box)
-        head = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        made = head.encode() + b"Content-Length: %d\r\n\r\n" % len(data) + data
+    if kind < 0.3 or kind > 0.8:
+        method, path, content = ("POST", *body(rng, box)) if kind < 0.3 else described(rng, box)
+        head = f"{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n".encode()
+        if content is not None:
+            head += b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(content)
+        made = head + b"\r\n" + (content or b"")
     else:
         method = rng.choices(("GET", "HEAD", "OPTIONS", "PUT", "DELETE"), (90, 4, 2, 2, 2))[0]
         made = f"{method} {target(rng, box)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode(
