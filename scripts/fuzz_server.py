@@ -48,6 +48,7 @@ _URLS = (
     "/table/v1/car/{a};{b}?avoid=polyline6(_ibE_ibE_ibE??_ibE)&metric=duration&exclude=motorway",
     "/map/streets/car/14/8192/8191",
     "/map/search/car?q=a",
+    "/map/basemap/car",
     "/route/v1/car/polyline(_p~iF~ps|U_ulLnnqC)?overview=false",
 )
 _WORDS = (

@@ -91,6 +91,7 @@ def test_the_description_names_all_services(client: TestClient) -> None:
         "accessibility",
         "opportunities",
         "speeds",
+        "map",
     }
     operation = found["paths"]["/route/v1/{profile}/{coordinates}"]["get"]
     assert {"steps", "annotations", "avoid", "metric"} <= {one["name"] for one in operation["parameters"]}

@@ -6,7 +6,7 @@ const [SEA, LAND, WATER, ICE, RING, RIVER] = [0, 1, 2, 3, 4, 5];
 
 /** Coast, water and ice below the roads. */
 const Basemap = Canvas.extend({
-  options: { pane: "basemap" },
+  options: { pane: "basemap", whileMoving: true },
 
   initialize(payload) {
     L.Renderer.prototype.initialize.call(this, {});
@@ -107,7 +107,7 @@ const PLACES = [
 
 /** Names of places, where there is room. */
 const PlaceNames = Canvas.extend({
-  options: { pane: "places" },
+  options: { pane: "places", whileMoving: true },
 
   initialize(payload) {
     L.Renderer.prototype.initialize.call(this, {});

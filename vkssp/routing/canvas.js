@@ -13,7 +13,20 @@ function toMercator(points) {
 
 /** A canvas over the map that is redrawn when the map has moved. */
 const Canvas = L.Renderer.extend({
-  options: { padding: 0.25, pane: "roads", interactive: false },
+  // Canvases that are drawn fast may be drawn while the map moves, too.
+  options: { padding: 0.25, pane: "roads", interactive: false, whileMoving: false },
+
+  getEvents() {
+    const events = L.Renderer.prototype.getEvents.call(this);
+    return this.options.whileMoving ? { ...events, move: this._extend } : events;
+  },
+
+  /** Draw again where a drag has brought into view what lies beyond the canvas. */
+  _extend() {
+    const map = this._map, corner = map.containerPointToLayerPoint([0, 0]);
+    if (!this._bounds || map.getZoom() !== this._zoom) return;
+    if (!this._bounds.contains(L.bounds(corner, corner.add(map.getSize())))) this._update();
+  },
 
   _initContainer() {
     this._container = document.createElement("canvas");

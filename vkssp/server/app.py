@@ -72,8 +72,10 @@ class _Server:
         token: str,
         metrics: Metrics,
         ask_all: Change | None,
+        *,
+        has_live_map: bool,
     ) -> None:
-        self.datasets, self._limits, self._token = datasets, limits, token
+        self.datasets, self._limits, self._token, self._has_live_map = datasets, limits, token, has_live_map
         self.workers, self.metrics, self._ask_all = workers, metrics, ask_all or self.change
         self.is_ready = True
         self._changing = asyncio.Lock()
@@ -303,7 +305,7 @@ class _Server:
 
     async def openapi(self, http: HttpRequest) -> bytes:
         """Return the description of the services."""
-        return orjson.dumps(description(tuple(self.datasets)))
+        return orjson.dumps(description(tuple(self.datasets), has_live_map=self._has_live_map))
 
     async def health(self, http: HttpRequest) -> bytes:
         """Tell that the process answers."""
@@ -409,4 +411,6 @@ def application(
     limits = limits or Limits()
     workers = Workers(threads or num_cores(), limits.waiting, limits.seconds, in_loop=in_loop)
     page = LiveMap(found, workers.run, raster) if live_map else None
-    return Application(_Server(found, limits, workers, origin, token, metrics or Metrics(), ask_all), page)
+    metrics = metrics or Metrics()
+    server = _Server(found, limits, workers, origin, token, metrics, ask_all, has_live_map=live_map)
+    return Application(server, page)

@@ -1,4 +1,4 @@
-"""Live map: the page at the server's root, with streets as tiles and a search for their names."""
+"""Live map: the page at the server's root, with streets as tiles, a basemap and a search for names of streets."""
 
 from __future__ import annotations
 
@@ -22,15 +22,21 @@ from starlette.routing import Route
 from vkssp.graph import Graph
 from vkssp.graph.mercator import in_tile, latitude_of
 from vkssp.routing.snap import StreetIndex
+from vkssp.server.basemaps import Basemaps
 from vkssp.server.dataset import Datasets
 from vkssp.server.errors import RequestError
+from vkssp.server.stored import StoredAnswer
 
 #: Files of the page by their names in URLs, with their types; nothing else is ever read.
 _FILES = {
     "map.css": ("vkssp.server", "pages/map.css", "text/css"),
     "map.js": ("vkssp.server", "pages/map.js", "text/javascript"),
     "api.js": ("vkssp.server", "pages/api.js", "text/javascript"),
+    "background.js": ("vkssp.server", "pages/background.js", "text/javascript"),
     "streets.js": ("vkssp.server", "pages/streets.js", "text/javascript"),
+    "decode.js": ("vkssp.routing", "decode.js", "text/javascript"),
+    "canvas.js": ("vkssp.routing", "canvas.js", "text/javascript"),
+    "basemap.js": ("vkssp.routing", "basemap.js", "text/javascript"),
     "leaflet.css": ("vkssp.routing", "vendor/leaflet.css", "text/css"),
     "leaflet.js": ("vkssp.routing", "vendor/leaflet.js", "text/javascript"),
 }
@@ -173,15 +179,11 @@ class LiveMap:
     """
 
     def __init__(
-        self, datasets: Datasets, run: Callable[[Callable[[], bytes]], Awaitable[bytes]], raster: str = ""
+        self, datasets: Datasets, run: Callable[[Callable[[], Any]], Awaitable[Any]], raster: str = ""
     ) -> None:
         self._datasets, self._run, self._raster = datasets, run, raster
         self._streets: WeakKeyDictionary[StreetIndex, _Streets] = WeakKeyDictionary()
         self._making = threading.Lock()
-        self._files = {
-            name: (files(package).joinpath(path).read_bytes(), kind) for name, (package, path, kind) in _FILES.items()
-        }
-        self._page = files("vkssp.server").joinpath("pages/map.html").read_bytes()
         image = ""
         if raster:
             address = urlsplit(raster)
@@ -194,6 +196,12 @@ class LiveMap:
             "Referrer-Policy": "same-origin",
             "Cache-Control": "no-cache",
         }
+        self._files = {name: self._stored(*file) for name, file in _FILES.items()}
+        self._page = self._stored("vkssp.server", "pages/map.html", "text/html")
+        self._basemaps = Basemaps(self._headers)
+
+    def _stored(self, package: str, path: str, kind: str) -> StoredAnswer:
+        return StoredAnswer(files(package).joinpath(path).read_bytes(), f"{kind}; charset=utf-8", self._headers)
 
     @property
     def routes(self) -> list[Route]:
@@ -203,17 +211,18 @@ class LiveMap:
             Route("/map/config.json", self._config, methods=["GET"]),
             Route("/map/streets/{profile}/{tile:path}", self._tile, methods=["GET"]),
             Route("/map/search/{profile}", self._search, methods=["GET"]),
+            Route("/map/basemap/{profile}", self._basemap, methods=["GET"]),
             Route("/map/{name}", self._file, methods=["GET"]),
         ]
 
-    async def _index(self, _: Request) -> Response:
-        return Response(self._page, headers=self._headers, media_type="text/html; charset=utf-8")
+    async def _index(self, request: Request) -> Response:
+        return self._page.response(request)
 
     async def _file(self, request: Request) -> Response:
         found = self._files.get(request.path_params["name"])
         if found is None:
             return Response(b"There is no such file.", 404, media_type="text/plain")
-        return Response(found[0], headers=self._headers, media_type=f"{found[1]}; charset=utf-8")
+        return found.response(request)
 
     def _of(self, profile: str) -> tuple[_Streets, Graph]:
         router = self._datasets.find(profile).router
@@ -230,9 +239,20 @@ class LiveMap:
         try:
             body = await self._run(lambda: orjson.dumps(make()))
         except RequestError as error:
-            told = {"code": error.code, "message": error.message}
-            return Response(orjson.dumps(told), error.status, self._headers, "application/json")
+            return self._refused(error)
         return Response(body, headers=self._headers, media_type="application/json")
+
+    def _refused(self, error: RequestError) -> Response:
+        told = {"code": error.code, "message": error.message}
+        return Response(orjson.dumps(told), error.status, self._headers, "application/json")
+
+    async def _basemap(self, request: Request) -> Response:
+        profile = request.path_params["profile"]
+        try:
+            found = await self._run(lambda: self._basemaps.answer(self._datasets.find(profile).router.graph))
+        except RequestError as error:
+            return self._refused(error)
+        return Response(status_code=204, headers=self._headers) if found is None else found.response(request)
 
     async def _tile(self, request: Request) -> Response:
         profile, tile = request.path_params["profile"], request.path_params["tile"]
@@ -264,6 +284,7 @@ class LiveMap:
                         "bounds": [index.south, index.west, index.north, index.east],
                         "classes": [] if streets is None or streets.classes is None else list(streets.class_names),
                         "has_durations": router.metric == "duration",
+                        "basemap": self._basemaps.digest(router.graph),
                     }
                 )
             return {"profiles": profiles, "raster": self._raster}

@@ -26,6 +26,13 @@ _ANSWERS: dict[str, Any] = {
     "200": {"description": "The answer; its member code is Ok", "content": {_JSON: {"schema": {"type": "object"}}}},
     **_ERRORS,
 }
+_BASEMAP = "Coast, water, glaciers, rivers and names of places, as the live map draws them"
+_KEPT: dict[str, Any] = {
+    "200": {"description": "The basemap; the header ETag names it", "content": {_JSON: {"schema": {"type": "object"}}}},
+    "204": {"description": "The graph has no basemap"},
+    "304": {"description": "The basemap is the one that If-None-Match names"},
+    **_ERRORS,
+}
 _CONTENT = {_JSON: {"schema": {"type": "object"}}, CONTENT_TYPE: {"schema": {}}}
 _OSRM_ANSWERS = {**_ANSWERS, "200": {**_ANSWERS["200"], "content": _CONTENT}}
 _FLAG, _NUMBER, _COUNT = {"type": "boolean"}, {"type": "number"}, {"type": "integer", "minimum": 0}
@@ -119,8 +126,8 @@ _PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def description(profiles: Sequence[str]) -> dict[str, Any]:
-    """Return the description of a server that has some profiles."""
+def description(profiles: Sequence[str], *, has_live_map: bool) -> dict[str, Any]:
+    """Return the description of a server that has some profiles, and perhaps the live map."""
     profile = {
         "name": "profile",
         "in": "path",
@@ -170,6 +177,8 @@ def description(profiles: Sequence[str]) -> dict[str, Any]:
         body = _body(members, "origins", "opportunities")
         asked: dict[str, Any] = {"summary": summary, "parameters": [profile], "responses": _ANSWERS, **body}
         paths[f"/{service}/v1/{{profile}}"] = {"post": asked}
+    if has_live_map:
+        paths["/map/basemap/{profile}"] = {"get": {"summary": _BASEMAP, "parameters": [profile], "responses": _KEPT}}
     speeds = {
         "type": "object",
         "required": ["speeds"],

@@ -1,5 +1,6 @@
 // The live map: places, routes, isochrones, tables, areas to avoid and speeds.
 import { ask, decoded, distance, duration, isOld, lonLat } from "./api.js";
+import { Background } from "./background.js";
 import { colourOf, streetLayer } from "./streets.js";
 
 const L = window.L, $ = (id) => document.getElementById(id);
@@ -22,6 +23,7 @@ L.control.zoom({ position: "bottomleft" }).addTo(map);
 L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
 map.attributionControl.setPosition("bottomleft").setPrefix("").addAttribution(
   '© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap contributors</a>');
+const background = new Background(map);
 const layers = Object.fromEntries(["reach", "avoid", "table", "routes", "stops"].map((name) => {
   map.createPane(name).style.zIndex = { reach: 410, avoid: 420, table: 430, routes: 440, stops: 610 }[name];
   return [name, L.layerGroup([], { pane: name }).addTo(map)];
@@ -484,7 +486,7 @@ $("profile").addEventListener("change", () => {
   streets.redraw();
   changed();
 });
-dark.addEventListener("change", () => { streets.repaint(); changed(); });
+dark.addEventListener("change", () => { streets.repaint(); background.redraw(); changed(); });
 map.on("moveend", () => remember());
 
 // ---- the link to this view ----
@@ -533,6 +535,8 @@ function recall() {
 
 function choose(name) {
   profile = config.profiles.find((one) => one.name === name);
+  // Raster tiles show all that the basemap has.
+  if (!config.raster) background.show(profile);
   $("profile").value = name;
   $("classes").replaceChildren(...profile.classes.map((one) => {
     const label = document.createElement("label"), box = document.createElement("input");
