@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +21,6 @@ LINE_TOLERANCE = 0.02
 RING_TOLERANCE = 0.01
 # Most blocks that lines come near to, times lines; a block of one line takes some microseconds and 16 bytes.
 _MOST_BLOCKS = 1 << 25
-# Grids of up to this many blocks have a counter for each, others are sorted.
-_COUNTED = 1 << 22
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -55,8 +54,7 @@ def bands(pieces: Floats, levels: int, width_m: float, is_mercator: bool) -> lis
     module = kernels("vkssp.routing.kernels.bands")
     if not len(pieces):
         return [(np.zeros((0, 2)), np.zeros(1, np.int64)) for _ in range(levels)]
-    ends = pieces[:, :4].reshape(-1, 2)
-    low, high = ends.min(axis=0), ends.max(axis=0)
+    low, high, length = module.extent(pieces)
     if is_mercator:
         # The cells are largest in metres where the plane is closest to the equator.
         near = 0.0 if low[1] <= 0.0 <= high[1] else float(np.abs([low[1], high[1]]).min())
@@ -72,31 +70,21 @@ def bands(pieces: Floats, levels: int, width_m: float, is_mercator: bool) -> lis
         reach = width_m + 1.5 * cell
     west, south = (low - reach - cell).tolist()
     block = module.BLOCK * cell
-    columns = math.ceil(float(high[0] - low[0] + 2 * (reach + cell)) / block) + 1
-    none = np.empty((0, 2), np.int64)
+    columns, rows = (math.ceil(float(size + 2 * (reach + cell)) / block) + 1 for size in high - low)
     # Before anything is allocated, by a bound that is quick to compute and cannot be too low.
-    steps = np.abs(np.diff(pieces[:, :4].reshape(-1, 2, 2), axis=1)).sum() / block
-    if not steps < _MOST_BLOCKS:
+    if not length / block < _MOST_BLOCKS:
         raise _too_many(width_m)
-    count = module.find_blocks(pieces, west, south, cell, reach, columns, none)
-    if count > _MOST_BLOCKS:
+    grid = (west, south, cell)
+    blocks, first, members = module.find_blocks(pieces, *grid, reach, columns, rows, _MOST_BLOCKS)
+    if not len(blocks):
         raise _too_many(width_m)
-    near_blocks = np.empty((count, 2), np.int64)
-    module.find_blocks(pieces, west, south, cell, reach, columns, near_blocks)
-    # Pieces come sorted by level, and sorting keeps this order within a block.
-    number, members = near_blocks.T
-    order = np.argsort(number, kind="stable")
-    number, members = number[order], np.ascontiguousarray(members[order])
-    begin = np.flatnonzero(np.diff(number, prepend=-1))
-    first = np.append(begin, count)
-    keys, points = module.trace(
-        *(pieces, number[begin], first, members, columns, west, south, cell, width_m, is_mercator, levels)
+    points, begin, first_ring = module.trace(
+        *(pieces, blocks, first, members, columns, *grid, width_m, is_mercator, levels)
     )
     found = []
-    for level in range(levels):
-        own = np.flatnonzero(keys[:, 0] == level)
-        order, offsets = module.rings_of(np.ascontiguousarray(keys[own]))
-        found.append((points[own[order]], offsets))
+    for some, end in pairwise(first_ring.tolist()):
+        offsets = begin[some : end + 1]
+        found.append((points[offsets[0] : offsets[-1]], offsets - offsets[0]))
     return found
 
 

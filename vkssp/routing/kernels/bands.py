@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from vkssp.graph.geo import EARTH_RADIUS
 from vkssp.jit import jit, jit_allocating
+from vkssp.routing.kernels.vectors import lower_by_piece, lowest_bit, within_8
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -23,6 +24,14 @@ Ints = npt.NDArray[np.int64]
 BLOCK = 32
 # Points of a line that a straight piece may leave out, so that looking at them again and again takes little time.
 _MOST_LEFT_OUT = 16
+# Elements of a row of a block's field: its nodes, and room for vectors that reach past them.
+_ROW = 40
+_FEW, _ALL = np.uint64(1), np.uint64(2**BLOCK - 1)
+# Edges of a cell at which the piece of a ring begins and ends, by the sum of the nodes that are inside: south-west 1,
+# south-east 2, north-east 4, north-west 8. Edges: 0 south, 1 east, 2 north, 3 west. If only opposite nodes are inside,
+# there are two pieces.
+_START = np.array([0, 0, 1, 1, 2, 0, 2, 2, 3, 0, 0, 1, 3, 0, 3, 0])
+_END = np.array([0, 3, 0, 3, 1, 0, 0, 3, 2, 2, 0, 2, 1, 1, 0, 0])
 # Points of rings lie at least this part of a cell's side from its nodes, so that they differ from each other.
 _LEAST = 1e-3
 
@@ -103,6 +112,18 @@ def cut_spans(
     return count
 
 
+@jit_allocating
+def extent(pieces: Floats) -> tuple[Floats, Floats, float]:
+    """Return the least and the greatest coordinates of pieces, and at least the length of all along both axes."""
+    low, high, length = pieces[0, :2].copy(), pieces[0, :2].copy(), 0.0
+    for i in range(len(pieces)):
+        for axis in range(2):
+            begin, end = pieces[i, axis], pieces[i, axis + 2]
+            low[axis], high[axis] = min(low[axis], begin, end), max(high[axis], begin, end)
+            length += abs(end - begin)
+    return low, high, length
+
+
 @jit
 def _strip(x0: float, y0: float, x1: float, y1: float, reach: float, low: float, high: float) -> Any:
     """Return bounds of x of the points within a reach of a piece whose y lies between two bounds."""
@@ -116,33 +137,75 @@ def _strip(x0: float, y0: float, x1: float, y1: float, reach: float, low: float,
     return left, right
 
 
-@jit
-def find_blocks(pieces: Floats, west: float, south: float, cell: float, reach: float, columns: int, out: Any) -> int:
-    """Write the blocks that pieces come near to, each with the piece, and return how many there are.
+@jit_allocating
+def find_blocks(
+    pieces: Floats, west: float, south: float, cell: float, reach: float, columns: int, rows: int, most: int
+) -> tuple[Ints, Ints, Ints]:
+    """Return the blocks that pieces come near to, in order, and the pieces near each: `members` from `first` on.
 
-    Blocks are numbered row by row, from the south-west corner; `reach` is in units of the plane, as `cell` is. If `out`
-    has no rows, the blocks are only counted.
+    Blocks are numbered row by row, from the south-west corner; `reach` is in units of the plane, as `cell` is. Pieces
+    of a block keep their order. If blocks and pieces make more than `most` pairs, there are no blocks, and `first` has
+    a number that is greater.
     """
-    count, counts_only, side = 0, len(out) == 0, BLOCK * cell
-    for i in range(len(pieces)):
-        x0, y0, x1, y1 = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
-        lowest = math.floor((min(y0, y1) - reach - south) / side)
-        highest = math.floor((max(y0, y1) + reach - south) / side)
-        for row in range(lowest, highest + 1):
-            low = south + row * side
-            left, right = _strip(x0, y0, x1, y1, reach, low, low + side)
-            for column in range(math.floor((left - west) / side), math.floor((right - west) / side) + 1):
-                if not counts_only:
-                    out[count, 0], out[count, 1] = row * columns + column, i
-                count += 1
-    return count
+    side, count = BLOCK * cell, 0
+    pairs = np.empty((0, 3), np.int64)
+    of_row, of_column = np.zeros(rows + 1, np.int64), np.zeros(columns + 1, np.int64)
+    for is_counted in (False, True):
+        at = 0
+        for i in range(len(pieces)):
+            x0, y0, x1, y1 = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
+            lowest = math.floor((min(y0, y1) - reach - south) / side)
+            highest = math.floor((max(y0, y1) + reach - south) / side)
+            for row in range(lowest, highest + 1):
+                low = south + row * side
+                left, right = _strip(x0, y0, x1, y1, reach, low, low + side)
+                begin, end = math.floor((left - west) / side), math.floor((right - west) / side) + 1
+                if not is_counted:
+                    count += max(0, end - begin)
+                    continue
+                for column in range(begin, end):
+                    pairs[at, 0], pairs[at, 1], pairs[at, 2] = row, column, i
+                    of_row[row + 1] += 1
+                    of_column[column + 1] += 1
+                    at += 1
+        if count > most:
+            return np.empty(0, np.int64), np.array([count]), np.empty(0, np.int64)
+        if not is_counted:
+            pairs = np.empty((count, 3), np.int64)
+    # By columns, and then by rows, which keeps the order within a row.
+    by_column, by_row = np.empty(count, np.int64), np.empty(count, np.int64)
+    for column in range(columns):
+        of_column[column + 1] += of_column[column]
+    for row in range(rows):
+        of_row[row + 1] += of_row[row]
+    for pair in range(count):
+        by_column[of_column[pairs[pair, 1]]] = pair
+        of_column[pairs[pair, 1]] += 1
+    for at in range(count):
+        pair = by_column[at]
+        by_row[of_row[pairs[pair, 0]]] = pair
+        of_row[pairs[pair, 0]] += 1
+    blocks, first, members = np.empty(count, np.int64), np.empty(count + 1, np.int64), np.empty(count, np.int64)
+    number = 0
+    for at in range(count):
+        row, column, piece = pairs[by_row[at]]
+        block = row * columns + column
+        if number == 0 or blocks[number - 1] != block:
+            blocks[number], first[number] = block, at
+            number += 1
+        members[at] = piece
+    first[number] = count
+    return blocks[:number], first[: number + 1], members
 
 
 @jit
-def _near(field: Any, piece: Floats, x: float, y: float, cell: float, scale: Floats, most: float) -> None:
+def _near(
+    field: Any, across: Floats, piece: Floats, x: float, y: float, cell: float, scale: Floats, most: float
+) -> Any:
     """Lower the distances of a block's nodes, the first of which is at (x, y), to those from a piece.
 
-    `scale` has the metres for a unit of the plane in each row of nodes.
+    `scale` has the metres for a unit of the plane in each row of nodes, `across` the x of each column. Return the first
+    and the last row that the piece comes near to.
     """
     x0, y0, x1, y1 = piece[0], piece[1], piece[2], piece[3]
     dx, dy = x1 - x0, y1 - y0
@@ -163,21 +226,20 @@ def _near(field: Any, piece: Floats, x: float, y: float, cell: float, scale: Flo
         if steep:
             middle = x0 + (py - y0) * slope
             left, right = max(left, middle - half), min(right, middle + half)
-        square = scale[j] * scale[j]
-        ay0 = py - y0
         begin, end = np.int64(math.ceil((left - x) * per_cell)), np.int64(math.floor((right - x) * per_cell))
-        low, high = np.uint64(max(np.int64(0), begin)), max(np.int64(-1), min(np.int64(BLOCK), end))
-        nodes = field[j]
-        for i in range(low, np.uint64(high + 1)):
-            ax = x + np.float64(np.int32(i)) * cell - x0
-            part = (ax * dx + ay0 * dy) * inverse
-            part = part if part > 0.0 else 0.0
-            part = part if part < 1.0 else 1.0
-            ax -= part * dx
-            ay = ay0 - part * dy
-            distance = (ax * ax + ay * ay) * square
-            before = nodes[i]
-            nodes[i] = distance if distance < before else before
+        begin, end = max(np.int64(0), begin), min(np.int64(BLOCK), end)
+        # A node that is not near keeps its distance, which is the greatest.
+        for i in range(begin, end + 1, 4):
+            lower_by_piece(field, j * _ROW + i, across, i, x0, py - y0, dx, dy, inverse, scale[j] * scale[j])
+    return first, last
+
+
+@jit_allocating
+def _longer(array: Any, size: int) -> Any:
+    """Return a copy of an array with room for more rows."""
+    found = np.empty((size, *array.shape[1:]), array.dtype)
+    found[: len(array)] = array
+    return found
 
 
 @jit_allocating
@@ -193,8 +255,8 @@ def trace(
     width: float,
     mercator: bool,
     levels: int,
-) -> tuple[Ints, Floats]:
-    """Return the pieces of rings, as keys of the edges of cells at which they begin and end, and the beginning.
+) -> tuple[Floats, Ints, Ints]:
+    """Return the rings around the bands of all levels.
 
     Parameters
     ----------
@@ -215,19 +277,23 @@ def trace(
 
     Returns
     -------
-    keys : numpy.ndarray
-        Level, key of the edge at the beginning and at the end, shape (k, 3), int64. The band is on the left.
     points : numpy.ndarray
-        The beginning of each, shape (k, 2), float64.
+        Points of the rings, shape (k, 2), float64. The band is on the left.
+    first : numpy.ndarray
+        Offset of each ring's first point, and the end.
+    first_ring : numpy.ndarray
+        Offset of the first ring of each level, and the end.
     """
     side = BLOCK + 1
-    field = np.empty((side, side))
-    scale = np.ones(side)
-    keys, points = np.empty((4096, 3), np.int64), np.empty((4096, 2))
+    field, across, scale = np.empty(side * _ROW), np.empty(_ROW), np.ones(side)
+    inside = np.zeros(side, np.uint64)  # a bit for each node of a row
+    # Pieces of rings: the beginning, the level, the next one, which is first the edge where they end.
+    points, level_of, after = np.empty((4096, 2)), np.empty(4096, np.int64), np.empty(4096, np.int64)
+    begun = np.zeros(2 * side * side, np.int64)  # by the edges of the block
+    # Beginnings, and ends, at the edges between blocks: key of the edge and the level, and the piece.
+    loose, num_loose = np.empty((2, 1024, 2), np.int64), np.zeros(2, np.int64)
     count, square = 0, width * width
     num_x = columns * BLOCK + 1
-    starts, ends = np.empty(2, np.int64), np.empty(2, np.int64)
-    at, place = np.empty((4, 2)), np.empty(4, np.int64)
     for b in range(len(blocks)):
         row, column = blocks[b] // columns, blocks[b] % columns
         x, y = west + column * BLOCK * cell, south + row * BLOCK * cell
@@ -236,132 +302,144 @@ def trace(
             # On Mercator's plane a metre is longer by the inverse cosine of the latitude.
             scale[j] = EARTH_RADIUS / math.cosh(y + j * cell) if mercator else 1.0
             least = scale[j] if j == 0 else max(least, scale[j])
+        for i in range(_ROW):
+            across[i] = x + i * cell
         most = width + 1.1 * cell * least
         field[:] = most * most
+        inside[:] = 0
         k = first[b]
         for level in range(levels):
-            fresh = False
+            lowest, highest = side, -1
             while k < first[b + 1] and pieces[members[k], 4] <= level:
-                _near(field, pieces[members[k]], x, y, cell, scale, most)
-                fresh = True
+                low, high = _near(field, across, pieces[members[k]], x, y, cell, scale, most)
+                lowest, highest = min(lowest, low), max(highest, high)
                 k += 1
-            if not fresh and k == first[b]:
+            if k == first[b]:
                 continue  # no piece of this level or of one before
-            if count + 2 * BLOCK * BLOCK > len(keys):
-                more = np.empty((2 * len(keys) + 2 * BLOCK * BLOCK, 3), np.int64)
-                more[:count] = keys[:count]
-                keys = more
-                longer = np.empty((len(more), 2))
-                longer[:count] = points[:count]
-                points = longer
+            for j in range(lowest, highest + 1):
+                at = j * _ROW
+                bits = np.uint64(field[at + BLOCK] <= square) << np.uint64(BLOCK)
+                for i in range(0, BLOCK, 8):
+                    bits |= within_8(field, at + i, square) << np.uint64(i)
+                inside[j] = bits
+            if count + 2 * BLOCK * BLOCK > len(points):
+                size = 2 * len(points) + 2 * BLOCK * BLOCK
+                points, level_of, after = _longer(points, size), _longer(level_of, size), _longer(after, size)
+            if max(num_loose[0], num_loose[1]) + 4 * BLOCK > loose.shape[1]:
+                more = np.empty((2, 2 * loose.shape[1] + 4 * BLOCK, 2), np.int64)
+                more[:, : loose.shape[1]] = loose
+                loose = more
+            begin = count
             for j in range(BLOCK):
-                west_in, north_west_in = field[j, 0] <= square, field[j + 1, 0] <= square
-                for i in range(BLOCK):
-                    east_in, north_east_in = field[j, i + 1] <= square, field[j + 1, i + 1] <= square
-                    case = west_in + 2 * east_in + 4 * north_east_in + 8 * north_west_in
-                    west_in, north_west_in = east_in, north_east_in
-                    if case == 0 or case == 15:
-                        continue
-                    v0, v1 = math.sqrt(field[j, i]) - width, math.sqrt(field[j, i + 1]) - width
-                    v2, v3 = math.sqrt(field[j + 1, i + 1]) - width, math.sqrt(field[j + 1, i]) - width
-                    # Edges: 0 south, 1 east, 2 north, 3 west.
-                    number = 1
-                    if case == 1:
-                        starts[0], ends[0] = 0, 3
-                    elif case == 2:
-                        starts[0], ends[0] = 1, 0
-                    elif case == 3:
-                        starts[0], ends[0] = 1, 3
-                    elif case == 4:
-                        starts[0], ends[0] = 2, 1
-                    elif case == 6:
-                        starts[0], ends[0] = 2, 0
-                    elif case == 7:
-                        starts[0], ends[0] = 2, 3
-                    elif case == 8:
-                        starts[0], ends[0] = 3, 2
-                    elif case == 9:
-                        starts[0], ends[0] = 0, 2
-                    elif case == 11:
-                        starts[0], ends[0] = 1, 2
-                    elif case == 12:
-                        starts[0], ends[0] = 3, 1
-                    elif case == 13:
-                        starts[0], ends[0] = 0, 1
-                    elif case == 14:
-                        starts[0], ends[0] = 3, 0
-                    else:
+                lower, upper = inside[j], inside[j + 1]
+                lower_east, upper_east = lower >> _FEW, upper >> _FEW
+                some = lower | upper | lower_east | upper_east
+                cells = some & ~(lower & upper & lower_east & upper_east) & _ALL
+                while cells != 0:
+                    i = lowest_bit(cells)
+                    cells &= cells - _FEW
+                    bit = np.uint64(i)
+                    case = np.int64(
+                        (lower >> bit & _FEW)
+                        + (lower_east >> bit & _FEW) * np.uint64(2)
+                        + (upper_east >> bit & _FEW) * np.uint64(4)
+                        + (upper >> bit & _FEW) * np.uint64(8)
+                    )
+                    edge, end, number = _START[case], _END[case], 1
+                    at, node = j * _ROW + i, 2 * (j * side + i)
+                    joined = False
+                    if case in (5, 10):
                         number = 2
+                        v0, v1 = math.sqrt(field[at]) - width, math.sqrt(field[at + 1]) - width
+                        v2, v3 = math.sqrt(field[at + _ROW + 1]) - width, math.sqrt(field[at + _ROW]) - width
                         joined = v0 + v1 + v2 + v3 <= 0.0
-                        if case == 5:
-                            starts[0], ends[0] = 0, 1 if joined else 3
-                            starts[1], ends[1] = 2, 3 if joined else 1
-                        else:
-                            starts[0], ends[0] = 1, 2 if joined else 0
-                            starts[1], ends[1] = 3, 0 if joined else 2
-                    gx, gy = column * BLOCK + i, row * BLOCK + j
-                    node = gy * num_x + gx
-                    place[0], place[1] = 2 * node, 2 * (node + 1) + 1
-                    place[2], place[3] = 2 * (node + num_x), 2 * node + 1
                     for n in range(number):
-                        edge = starts[n]
-                        if edge == 0:
-                            u, v = v0, v1
-                        elif edge == 1:
-                            u, v = v1, v2
-                        elif edge == 2:
-                            u, v = v3, v2
-                        else:
-                            u, v = v0, v3
+                        if number == 2 and case == 5:
+                            edge = 2 * n
+                            end = edge + 1 if joined else 3 - edge
+                        elif number == 2:
+                            edge = 2 * n + 1
+                            end = (edge + 1) % 4 if joined else edge - 1
+                        # From the western or southern node of the edge to the other one.
+                        low = at + (1 if edge == 1 else _ROW if edge == 2 else 0)
+                        u = math.sqrt(field[low]) - width
+                        v = math.sqrt(field[low + (_ROW if edge % 2 else 1)]) - width
                         t = min(1.0 - _LEAST, max(_LEAST, u / (u - v)))
-                        if edge == 0:
-                            at[0, 0], at[0, 1] = gx + t, gy
-                        elif edge == 1:
-                            at[0, 0], at[0, 1] = gx + 1, gy + t
-                        elif edge == 2:
-                            at[0, 0], at[0, 1] = gx + t, gy + 1
+                        gx, gy = np.float64(column * BLOCK + i), np.float64(row * BLOCK + j)
+                        if edge % 2:
+                            gx, gy = gx + (edge == 1), gy + t
                         else:
-                            at[0, 0], at[0, 1] = gx, gy + t
-                        keys[count, 0], keys[count, 1], keys[count, 2] = level, place[edge], place[ends[n]]
-                        points[count, 0], points[count, 1] = west + at[0, 0] * cell, south + at[0, 1] * cell
+                            gx, gy = gx + t, gy + (edge == 2)
+                        points[count, 0], points[count, 1] = west + gx * cell, south + gy * cell
+                        level_of[count] = level
+                        for is_end in range(2):
+                            one = end if is_end else edge
+                            place = node + (1 if one == 3 else 3 if one == 1 else 2 * side if one == 2 else 0)
+                            if is_end:
+                                after[count] = place
+                            else:
+                                begun[place] = count
+                            if (
+                                (one == 0 and j == 0)
+                                or (one == 2 and j == BLOCK - 1)
+                                or (one == 3 and i == 0)
+                                or (one == 1 and i == BLOCK - 1)
+                            ):
+                                of_grid = (row * BLOCK + j + (one == 2)) * num_x + column * BLOCK + i + (one == 1)
+                                free = num_loose[is_end]
+                                loose[is_end, free, 0] = (2 * of_grid + one % 2) * levels + level
+                                loose[is_end, free, 1] = count
+                                num_loose[is_end] = free + 1
+                                if is_end:
+                                    after[count] = -1
                         count += 1
-    return keys[:count], points[:count]
+            for n in range(begin, count):
+                if after[n] >= 0:
+                    after[n] = begun[after[n]]
+    _tie(loose, num_loose, after)
+    return _rings(points[:count], level_of, after, levels)
 
 
 @jit_allocating
-def rings_of(keys: Ints) -> tuple[Ints, Ints]:
-    """Return the rings that pieces make: the pieces in order, and the offset of each ring's first one.
-
-    `keys` are those of the pieces of one level, as `trace` returns them.
-    """
-    count = len(keys)
+def _tie(loose: Ints, num_loose: Ints, after: Ints) -> None:
+    """Let the pieces that end between blocks be followed by those that begin there."""
     size = 16
-    while size < 2 * count:
+    while size < 2 * num_loose[0]:
         size *= 2
-    table = np.full(size, -1, np.int64)
-    mask = size - 1
-    for i in range(count):
-        slot = (keys[i, 1] * 0x9E3779B1 >> 7) & mask
+    table, mask = np.full(size, -1, np.int64), size - 1
+    for n in range(num_loose[0]):
+        slot = (loose[0, n, 0] * 0x9E3779B1 >> 7) & mask
         while table[slot] >= 0:
             slot = (slot + 1) & mask
-        table[slot] = i
-    order, first = np.empty(count, np.int64), np.empty(count // 3 + 2, np.int64)
+        table[slot] = n
+    for n in range(num_loose[1]):
+        key = loose[1, n, 0]
+        slot = (key * 0x9E3779B1 >> 7) & mask
+        while table[slot] >= 0 and loose[0, table[slot], 0] != key:
+            slot = (slot + 1) & mask
+        if table[slot] >= 0:
+            after[loose[1, n, 1]] = loose[0, table[slot], 1]
+
+
+@jit_allocating
+def _rings(points: Floats, level_of: Ints, after: Ints, levels: int) -> tuple[Floats, Ints, Ints]:
+    """Return the rings of pieces, each of which `after` says the next one of; see `trace`."""
+    count = len(points)
+    ordered, first, first_ring = np.empty((count, 2)), np.empty(count + 1, np.int64), np.zeros(levels + 1, np.int64)
     seen = np.zeros(count, np.bool_)
     placed, number = 0, 0
-    for i in range(count):
-        if seen[i]:
-            continue
-        first[number] = placed
-        number += 1
-        k = i
-        while not seen[k]:
-            seen[k] = True
-            order[placed] = k
-            placed += 1
-            key = keys[k, 2]
-            slot = (key * 0x9E3779B1 >> 7) & mask
-            while keys[table[slot], 1] != key:
-                slot = (slot + 1) & mask
-            k = table[slot]
+    for level in range(levels):
+        for n in range(count):
+            if level_of[n] != level or seen[n]:
+                continue
+            first[number] = placed
+            number += 1
+            k = n
+            while k >= 0 and not seen[k]:
+                seen[k] = True
+                ordered[placed, 0], ordered[placed, 1] = points[k, 0], points[k, 1]
+                placed += 1
+                k = after[k]
+        first_ring[level + 1] = number
     first[number] = placed
-    return order, first[: number + 1]
+    return ordered, first[: number + 1], first_ring
