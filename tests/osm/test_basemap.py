@@ -14,6 +14,8 @@ from tests.support.saved_graphs import npy, rewritten
 from vkssp import FormatError, Graph, read_graph
 from vkssp.cli import main
 from vkssp.graph.basemap import SEA, WATER
+from vkssp.osm import importer
+from vkssp.osm.basemap import basemap_of
 
 
 def coast(tmp_path: Path) -> Path:
@@ -80,3 +82,21 @@ def test_the_command_line_leaves_the_basemap_out_and_puts_tiles_below(tmp_path: 
     page = drawn.read_text("utf-8")
     assert '"url":"https://tiles.example.org/{z}/{x}/{y}.png","attribution":"A &amp; B"' in page
     assert " https://tiles.example.org" in page.partition("<style>")[0], "the security policy names the host"
+
+
+def test_commands_read_the_basemap_if_they_draw_or_keep_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    extract, page, saved = str(coast(tmp_path)), tmp_path / "r.html", tmp_path / "coast.graph"
+    made: list[Any] = []
+
+    def noting(*args: Any) -> Any:
+        made.append(basemap_of(*args))
+        return made[-1]
+
+    monkeypatch.setattr(importer, "basemap_of", noting)
+    route = ["route", extract, "--from", "0,0", "--to", "0.05,0.05", "--device", "cpu"]
+    assert main(route) == 0 and not made
+    assert main([*route, "--map", str(page)]) == 0
+    assert len(made) == 1 and "Port" in page.read_text("utf-8")
+    assert main(["prepare", extract, str(saved), "-q"]) == 0
+    streets = Graph.load(saved).streets
+    assert streets is not None and streets.basemap is not None and streets.basemap.place_names == ("Port",)

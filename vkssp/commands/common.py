@@ -311,15 +311,28 @@ def scale_text(graph: Graph) -> str:
     return f"{graph.scale:.6g}, {exact}"
 
 
-def load(args: argparse.Namespace, path: str | None = None) -> Graph:
-    """Return the graph that the arguments name, or the graph at another path, with traffic if the arguments have it."""
+def load(args: argparse.Namespace, path: str | None = None, *, basemap: bool | None = None) -> Graph:
+    """Return the graph that the arguments name, or the graph at another path, with traffic if the arguments have it.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The arguments of a command that reads a graph.
+    path : str, optional
+        The other path.
+    basemap : bool, optional
+        Whether an extract's graph gets what maps show beside the streets; by default only if a map is wanted.
+    """
     from vkssp.graph.traffic import with_traffic
     from vkssp.log import logger
     from vkssp.osm import is_extract
     from vkssp.reading import read_graph
 
     path = args.graph if path is None else path
-    options = reading(args, is_extract=args.format is None and is_extract(path))
+    of_extract = args.format is None and is_extract(path)
+    options = reading(args, is_extract=of_extract)
+    if of_extract:
+        options["basemap"] = getattr(args, "map", None) is not None if basemap is None else basemap
     graph = read_graph(path, progress=is_watched(args), **options)
     traffic = getattr(args, "traffic", None)
     if traffic is None:

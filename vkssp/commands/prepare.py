@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> Result:
     saved_name(args)
     check_outputs(args, output="a saved graph")
     require_metis()  # before a graph is read, which may take long
-    graph = load(args)
+    graph = load(args, basemap=True)
     began = time.perf_counter()
     prepared = prepare(graph, progress=is_watched(args))
     seconds = time.perf_counter() - began
