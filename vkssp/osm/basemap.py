@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.cores import num_cores, run_all
+from vkssp.cores import run_all
 from vkssp.graph.basemap import ICE, LAND, RING, RIVER, SEA, WATER, Basemap
 from vkssp.graph.csr import ranges
 from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.graph.streets import COORDINATE_SCALE, LAST_LAT, LAST_LON
+from vkssp.jit import kernels
 from vkssp.osm.coast import sea_beside
 from vkssp.osm.raw_basemap import COAST, RawBasemap, rules_of
 
@@ -29,9 +30,11 @@ MOST_POINTS, MOST_PLACES = 300_000, 20_000
 TOLERANCES_M = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 #: Times `MOST_POINTS` from which on no fine tolerance is tried.
 _MANY = 6
+#: Points with which a thread deals at once.
+_POINTS_AT_ONCE = 1 << 15
 _METRES = METRES_PER_DEGREE * COORDINATE_SCALE
 #: Ways of a shape in their order, and whether each runs backward.
-_Pieces = list[tuple[int, bool]]
+_Ring = list[tuple[int, bool]]
 
 
 class _Shapes(NamedTuple):
@@ -60,13 +63,16 @@ class _Shapes(NamedTuple):
     @property
     def area(self) -> Floats:
         """Square metres inside of each ring, negative for those that run clockwise."""
-        if len(self.kind) == 0:
-            return np.zeros(0)
-        y, x = self.points.T.astype(np.float64)
-        step = np.zeros(len(x))
-        step[:-1] = x[:-1] * y[1:] - x[1:] * y[:-1]
-        step[self.first[1:] - 1] = 0.0  # from one ring to the next
-        return np.asarray(np.add.reduceat(step, self.first[:-1]) / 2 * self.scale.prod(axis=1))
+        found = np.empty(len(self.kind))
+        compiled = kernels("vkssp.osm.kernels.shapes")
+        run_all([partial(compiled.areas, low, high, self.first, self.points, found) for low, high in self.parts()])
+        return np.asarray(found * self.scale.prod(axis=1))
+
+    def parts(self) -> list[tuple[int, int]]:
+        """Return ranges of shapes with about the same number of points."""
+        most = max(1, len(self.points) // _POINTS_AT_ONCE)
+        ends = np.searchsorted(self.first, np.linspace(0, self.first[-1], most + 1)[1:-1]).tolist()
+        return [(low, high) for low, high in zip([0, *ends], [*ends, len(self.kind)], strict=True) if low < high]
 
 
 def basemap_of(raw: RawBasemap, streets: npt.NDArray[np.int32]) -> Basemap:
@@ -86,10 +92,8 @@ def basemap_of(raw: RawBasemap, streets: npt.NDArray[np.int32]) -> Basemap:
     closed, area = coast.is_ring, coast.area
     open_lines = coast.take(~closed)
     lines = np.split(open_lines.points * COORDINATE_SCALE, open_lines.first[1:-1]) if len(open_lines.kind) else []
-    sea = [
-        np.rint(ring / COORDINATE_SCALE).astype(np.int32)
-        for ring in sea_beside(lines, streets.astype(np.float64) * COORDINATE_SCALE)
-    ]
+    corners = np.array([streets.min(axis=0), streets.max(axis=0)], np.float64) * COORDINATE_SCALE
+    sea = [np.rint(ring / COORDINATE_SCALE).astype(np.int32) for ring in (sea_beside(lines, *corners) if lines else ())]
     beside = _Shapes(np.full(len(sea), SEA), _offsets([len(ring) for ring in sea]), _rows(sea))
     # Larger rings first, so that an island in a bay lies on top of it.
     order = np.flatnonzero(closed)[np.argsort(-np.abs(area[closed]), kind="stable")]
@@ -122,52 +126,87 @@ def _rows(parts: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
     return np.concatenate(parts) if parts else np.zeros((0, 2), np.int32)
 
 
+class _Pieces(NamedTuple):
+    """Shapes as pieces of ways: kind and number of pieces of each shape, way of each piece, and if it runs backward."""
+
+    kind: Ints
+    num_pieces: Ints
+    way: Ints
+    backward: npt.NDArray[np.bool_]
+
+    @classmethod
+    def single(cls, kind: int, ways: Ints) -> _Pieces:
+        """Return shapes of one way each."""
+        size = len(ways)
+        return cls(np.full(size, kind), np.ones(size, np.int64), ways, np.zeros(size, np.bool_))
+
+    @classmethod
+    def several(cls, kinds: Sequence[int], shapes: Sequence[_Ring]) -> _Pieces:
+        """Return shapes of several ways."""
+        pieces = np.array([piece for shape in shapes for piece in shape], np.int64).reshape(-1, 2)
+        count = np.array([len(shape) for shape in shapes], np.int64)
+        return cls(np.array(kinds, np.int64), count, pieces[:, 0], pieces[:, 1] > 0)
+
+
 def _joined(raw: RawBasemap) -> _Shapes:
     """Return the shapes that the ways are, alone or joined."""
     size = np.diff(raw.first)
     filled = np.flatnonzero(size > 1)
     begin, end = np.zeros(len(size), np.int64), np.zeros(len(size), np.int64)
     begin[filled], end[filled] = raw.node[raw.first[filled]], raw.node[raw.first[filled + 1] - 1]
-    found: list[tuple[int, _Pieces]] = []
     coasts = filled[(raw.rules[filled] & rules_of(COAST)) > 0]
-    for chain in _chains(coasts.tolist(), begin[coasts].tolist(), end[coasts].tolist()):
-        found.append((COAST, [(way, False) for way in chain]))
-    rivers = filled[((raw.rules[filled] & rules_of(RIVER)) > 0)]
-    found += [(RIVER, [(way, False)]) for way in rivers.tolist()]
-    number = {way: at for at, way in zip(filled.tolist(), raw.way[filled].tolist(), strict=True)}
+    chains = _chains(coasts.tolist(), begin[coasts].tolist(), end[coasts].tolist())
+    found = [_Pieces.several([COAST] * len(chains), [[(way, False) for way in chain] for chain in chains])]
+    found.append(_Pieces.single(RIVER, filled[(raw.rules[filled] & rules_of(RIVER)) > 0]))
     # Tags of an area are often on its outer ring, too, where they would fill its islands.
-    outer = {way for one in raw.relations for is_inner, way in one.ways if not is_inner}
+    members = np.array([way for one in raw.relations for _, way in one.ways], np.int64)
+    is_inner = np.array([inner for one in raw.relations for inner, _ in one.ways], np.bool_)
+    is_outer = np.isin(raw.way[filled], members[~is_inner])
+    place = _places_among(raw.way[filled], members)
+    number = np.where(place >= 0, filled[place], -1).tolist() if len(filled) else [-1] * len(members)
+    ends = np.cumsum([len(one.ways) for one in raw.relations], dtype=np.int64).tolist()
     for kind in (ICE, WATER):
-        alone = filled[((raw.rules[filled] & rules_of(kind)) > 0) & (begin[filled] == end[filled])]
-        ids = raw.way[alone].tolist()
-        found += [(kind, [(way, False)]) for way, key in zip(alone.tolist(), ids, strict=True) if key not in outer]
-        for one in raw.relations:
+        is_kind = (raw.rules[filled] & rules_of(kind)) > 0
+        alone = is_kind & (begin[filled] == end[filled]) & ~is_outer
+        found.append(_Pieces.single(kind, filled[alone]))
+        kinds: list[int] = []
+        rings: list[_Ring] = []
+        for one, first, last in zip(raw.relations, [0, *ends], ends, strict=False):
             if one.rules & rules_of(kind):
-                known = [number[way] for _, way in one.ways if way in number]
-                rings = _rings(dict.fromkeys(known), begin, end)
-                found += [(kind if at == 0 else RING, ring) for at, ring in enumerate(rings)]
-    return _points_of(raw, found)
+                own = _rings(dict.fromkeys(way for way in number[first:last] if way >= 0), begin, end)
+                kinds += [kind if at == 0 else RING for at in range(len(own))]
+                rings += own
+        found.append(_Pieces.several(kinds, rings))
+    return _points_of(raw, _Pieces(*(np.concatenate(column) for column in zip(*found, strict=True))))
 
 
-def _points_of(raw: RawBasemap, found: list[tuple[int, _Pieces]]) -> _Shapes:
+def _places_among(ordered: Ints, values: Ints) -> Ints:
+    """Return the index of each value among distinct, sorted ones, -1 if it is missing."""
+    if len(ordered) == 0:
+        return np.full(len(values), -1, np.int64)
+    at = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.where(ordered[at] == values, at, -1)
+
+
+def _points_of(raw: RawBasemap, pieces: _Pieces) -> _Shapes:
     """Return shapes by the pieces that they consist of, without the points that the file lacks."""
-    way = np.array([way for _, pieces in found for way, _ in pieces], np.int64)
-    backward = np.array([back for _, pieces in found for _, back in pieces], np.bool_)
-    shape = np.repeat(np.arange(len(found)), [len(pieces) for _, pieces in found])
+    way, num_shapes = pieces.way, len(pieces.kind)
+    shape = np.repeat(np.arange(num_shapes), pieces.num_pieces)
     begin, size = raw.first[way], np.diff(raw.first)[way]
     # A piece begins with the point at which the one before ends.
     goes_on = np.diff(shape, prepend=-1) == 0
     count = size - goes_on
     at = ranges(begin + goes_on, count)
-    if backward.any():
-        at = np.where(np.repeat(backward, count), np.repeat(2 * begin + size - 1, count) - at, at)
+    turned = np.flatnonzero(np.repeat(pieces.backward, count))
+    if len(turned):
+        at[turned] = np.repeat(2 * begin + size - 1, count)[turned] - at[turned]
     points = np.stack([raw.lat[at], raw.lon[at]], axis=1)
-    number = np.bincount(shape, count, len(found)).astype(np.int64)
+    number = np.bincount(shape, count, num_shapes).astype(np.int64)
     known = (np.abs(points[:, 0]) <= LAST_LAT) & (np.abs(points[:, 1]) <= LAST_LON)
     if not known.all():
-        number = np.bincount(np.repeat(np.arange(len(found)), number)[known], minlength=len(found))
+        number = np.bincount(np.repeat(np.arange(num_shapes), number)[known], minlength=num_shapes)
         points = points[known]
-    shapes = _Shapes(np.array([kind for kind, _ in found], np.int64), _offsets(number), points)
+    shapes = _Shapes(pieces.kind, _offsets(number), points)
     if not known.all():
         shapes = shapes.take(number > 1)
     # Areas of which the file lacks the first node are closed.
@@ -203,7 +242,7 @@ def _chains(ways: list[int], begin: list[int], end: list[int]) -> list[list[int]
     return chains
 
 
-def _rings(ways: dict[int, None], begin: Ints, end: Ints) -> list[_Pieces]:
+def _rings(ways: dict[int, None], begin: Ints, end: Ints) -> list[_Ring]:
     """Return the rings that ways form, which may run in any direction."""
     touching = defaultdict(list)
     for way in ways:
@@ -253,22 +292,13 @@ def _kept(shapes: _Shapes, wanted: npt.NDArray[np.bool_]) -> _Shapes:
 
 def _simplified(shapes: _Shapes, tolerance: float) -> _Shapes:
     """Return shapes less points within some metres of the line without them, and less rings that are flat then."""
-    import shapely
+    kept, size = np.empty(len(shapes.points), np.bool_), np.empty(len(shapes.kind), np.int64)
+    compiled, scale = kernels("vkssp.osm.kernels.shapes"), shapes.scale
 
-    count, scale = len(shapes.kind), shapes.scale
+    def simplify(low: int, high: int) -> None:
+        stack = np.empty(2 * int(np.diff(shapes.first[low : high + 1]).max()) + 2, np.int64)
+        compiled.simplify(low, high, shapes.first, shapes.points, scale, tolerance, stack, kept, size)
 
-    def simplify(low: int, high: int) -> tuple[npt.NDArray[np.int32], Ints]:
-        which = np.repeat(np.arange(high - low), np.diff(shapes.first[low : high + 1]))
-        metres = shapes.points[shapes.first[low] : shapes.first[high]] * scale[low:high][which]
-        lines = shapely.simplify(shapely.linestrings(metres, indices=which), tolerance, preserve_topology=False)
-        kept, line = shapely.get_coordinates(lines, return_index=True)
-        points = np.rint(kept / scale[low:high][line]).astype(np.int32)
-        return points, np.bincount(line, minlength=high - low)
-
-    # Parts have about the same number of points.
-    ends = np.searchsorted(shapes.first, np.linspace(0, shapes.first[-1], 4 * num_cores() + 1)[1:-1]).tolist()
-    parts = [(low, high) for low, high in zip([0, *ends], [*ends, count], strict=True) if low < high]
-    found = run_all([partial(simplify, low, high) for low, high in parts])
-    size = np.concatenate([np.zeros(0, np.int64), *(one[1] for one in found)])
-    left = _Shapes(shapes.kind, _offsets(size), _rows([one[0] for one in found]))
+    run_all([partial(simplify, low, high) for low, high in shapes.parts()])
+    left = _Shapes(shapes.kind, _offsets(size), shapes.points[kept])
     return _kept(left, size >= np.where(shapes.is_ring, 4, 2))

@@ -17,7 +17,7 @@ _BEYOND, _LAST = 8.0, np.array([85.05, 180.0])
 _OPEN = 0.15
 
 
-def sea_beside(coasts: Sequence[Floats], streets: Floats) -> list[Floats]:
+def sea_beside(coasts: Sequence[Floats], south_west: Floats, north_east: Floats) -> list[Floats]:
     """Return rings around the sea beside coasts that have ends; land lies to the left of a coast.
 
     The map is the largest rectangle around the streets, up to three times as wide and high, in which no coast ends.
@@ -28,12 +28,11 @@ def sea_beside(coasts: Sequence[Floats], streets: Floats) -> list[Floats]:
     ----------
     coasts : sequence of numpy.ndarray
         Latitudes and longitudes in degrees of each coast, shape (k, 2).
-    streets : numpy.ndarray
-        Latitudes and longitudes in degrees, shape (k, 2).
+    south_west, north_east : numpy.ndarray
+        Latitude and longitude in degrees of the corners of the rectangle around the streets, shape (2,) each.
     """
     import shapely
 
-    south_west, north_east = streets.min(axis=0), streets.max(axis=0)
     lines = [shapely.LineString(coast[:, ::-1]) for coast in coasts]
     is_near = shapely.intersects(lines, shapely.box(*south_west[::-1], *north_east[::-1]))
     lines, coasts = (list(compress(items, is_near)) for items in (lines, coasts))

@@ -2,8 +2,8 @@
 
 The blobs of a file are independent. In a sorted file, those with nodes come first, then those with ways, and then those
 with relations. Ways are read first; of the nodes, only the coordinates of those in ways are kept. Threads unpack and
-decode blobs (`vkssp.osm.kernels`), and what they find is joined in the order of the file, so that the result is the
-same on any number of cores, and the same as that of `vkssp.osm.reader`.
+decode blobs (`vkssp.osm.kernels.blocks`), and what they find is joined in the order of the file, so that the result is
+the same on any number of cores, and the same as that of `vkssp.osm.reader`.
 
 Nearly all extracts are sorted and hold nothing unusual. All others, and all damaged ones, are left to pyosmium, which
 reads everything, and names the damage.
@@ -254,7 +254,7 @@ def _count(numbers: npt.NDArray[np.uint8]) -> int:
 
 
 def _kernels() -> Any:
-    return kernels("vkssp.osm.kernels")
+    return kernels("vkssp.osm.kernels.blocks")
 
 
 class _Shapes(NamedTuple):
@@ -640,7 +640,7 @@ class _Reading:
 
 
 def _uses(compiled: Any, kept: frozenset[str], wanted: tuple[str, ...]) -> dict[str, int]:
-    """Return the use of each key; see `vkssp.osm.kernels`."""
+    """Return the use of each key; see `vkssp.osm.kernels.blocks`."""
     return {key: (key in kept) * compiled.KEPT | (key in wanted) * compiled.WANTED for key in kept.union(wanted)}
 
 
