@@ -20,7 +20,7 @@ from tests.support.osm_maps import ANDORRA, EXTRACTS
 from tests.support.paths import ROOT
 from tests.support.pbf_blocks import blocks_of, joined, reblocked
 from vkssp import VksspError
-from vkssp.osm import import_extract, reader
+from vkssp.osm import import_extract, reader, sorted_reader
 from vkssp.osm.extract import Extract
 from vkssp.osm.nodes import node_attributes, node_keys
 from vkssp.osm.profile import PROFILES
@@ -37,11 +37,13 @@ def described(path: Path, **options: Any) -> list[Any]:
     assert graph.streets is not None
     counts = report.as_dict()
     del counts["seconds"], counts["stages"]
-    arrays = {**vars(graph), **vars(graph.streets)}
+    shapes = graph.streets.basemap
+    arrays = {**vars(graph), **vars(graph.streets), **({} if shapes is None else vars(shapes))}
     return [
         [(name, list(value.items()) if isinstance(value, dict) else value) for name, value in counts.items()],
         *((name, str(a.dtype), a.tobytes()) for name, a in sorted(arrays.items()) if isinstance(a, np.ndarray)),
         graph.streets.names,
+        None if shapes is None else (shapes.surrounded, shapes.place_names),
     ]
 
 
@@ -101,19 +103,21 @@ def test_iceland(monkeypatch: pytest.MonkeyPatch, turns: str) -> None:
     assert compiled(monkeypatch, path, turns=turns) == by_pyosmium(monkeypatch, path, turns=turns)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs sched_setaffinity")
-def test_one_core_finds_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cores", [1, 2, 3, 8])
+def test_any_number_of_cores_finds_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cores: int) -> None:
     path = tmp_path / "andorra.osm.pbf"
     path.write_bytes(reblocked(ANDORRA.read_bytes(), 200))
     expected = compiled(monkeypatch, path, turns="costs")
     script = (
-        "import os, sys; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
+        "import sys\n"
         "from pathlib import Path\n"
-        "from tests.osm.test_osm_sorted import described, digest, reader\n"
-        "reader.SMALLEST = 0\n"
+        "from vkssp import cores\n"
+        "cores.num_cores = lambda: int(sys.argv[2])\n"
+        "from tests.osm.test_osm_sorted import described, digest, reader, sorted_reader\n"
+        "reader.SMALLEST, sorted_reader.BYTES_AT_ONCE = 0, 1 << 14\n"
         "print(digest(described(Path(sys.argv[1]), turns='costs')))\n"
     )
-    command = [sys.executable, "-c", script, str(path)]
+    command = [sys.executable, "-c", script, str(path), str(cores)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.stdout.strip() == digest(expected), done.stderr
 

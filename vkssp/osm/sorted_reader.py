@@ -14,8 +14,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,7 +29,7 @@ from vkssp.jit import kernels
 from vkssp.memory import free_addresses, give_back, require
 from vkssp.osm.extract import UNKNOWN, members_of, relations_of, relations_tagged, tags_of
 from vkssp.osm.guide import Guide
-from vkssp.osm.meanings import Combination, Meanings, WantedKeys
+from vkssp.osm.meanings import Combination, Meanings, WantedKeys, WayMeaning
 from vkssp.osm.pbf import MOST_BLOB, Blob, UnusualError, fields, find_blobs
 from vkssp.osm.profile import Profile
 from vkssp.osm.raw_basemap import (
@@ -49,19 +50,17 @@ from vkssp.terminal import progress_bar
 Ints = npt.NDArray[np.int64]
 
 _FEATURES = {b"OsmSchema-V0.6", b"DenseNodes"}
-# Fields of a group: nodes one by one, nodes together, ways, relations, changes.
-_DENSE, _WAYS, _RELATIONS = 2, 3, 4
-# Fields of a block with the only values that are usual: the unit of coordinates, that of times, offsets of coordinates.
-_USUAL = {17: 100, 18: None, 19: 0, 20: 0}
-# Fields of nodes.
-_ID, _INFO, _LAT, _LON, _TAGS = 1, 5, 8, 9, 10
-_COLUMNS = {_ID, _LAT, _LON, _TAGS}
-# Fields of the data about nodes, of which the last names users; the next one would say whether nodes are deleted.
-_ABOUT = {1, 2, 3, 4, 5}
-_USERS = 5
+#: Bytes of packed blobs that a thread reads at once.
+BYTES_AT_ONCE = 1 << 19
+# Different words for which there is room at first.
+_MOST_WORDS = 1 << 12
+# Bytes of a way and of a tag, at least.
+_WAY_BYTES, _TAG_BYTES = 4, 2
+# Points whose places a thread looks up at once.
+_POINTS_AT_ONCE = 1 << 18
 _NOTHING = np.zeros(0, np.int64)
 # Bytes of memory for each reference of a way to a node.
-_REFERENCE_BYTES = 40
+_REFERENCE_BYTES = 44
 # Bytes of address space, if it is limited, with which threads have enough.
 _ADDRESSES = 4 << 30
 
@@ -166,95 +165,79 @@ def _unpacked(source: Path, blob: Blob) -> bytes:
     return block
 
 
-class _Dense(NamedTuple):
-    """Columns of nodes, still encoded."""
+class _Blocks:
+    """Blocks of blobs that follow each other in a file.
 
-    key: npt.NDArray[np.uint8]
-    lat: npt.NDArray[np.uint8]
-    lon: npt.NDArray[np.uint8]
-    tags: npt.NDArray[np.uint8]
+    Attributes
+    ----------
+    arrays : tuple of numpy.ndarray
+        The blocks as kernels take them.
+    kinds : tuple of int
+        Kinds of the first and the last group, 0 if there is none.
+    most, total : int
+        Bytes of the largest block, and of all.
+    """
 
-
-class _Block:
-    """Block of objects: its bytes, its groups, each with its kind, begin and end, and its strings."""
-
-    def __init__(self, source: Path, blob: Blob) -> None:
-        self.data = _unpacked(source, blob)
-        self.bytes: npt.NDArray[np.uint8] = np.frombuffer(self.data, np.uint8)
-        self.groups: list[tuple[int, int, int]] = []
-        tables = []
-        for field, begin, end in fields(self.data):
-            if field == 2:
-                kind = self._kind(begin, end) if end <= len(self.data) else 0
-                if kind not in (_DENSE, _WAYS, _RELATIONS):
-                    raise UnusualError("unusual groups")
-                self.groups.append((kind, begin, end))
-            elif field == 1 and end <= len(self.data):
-                tables.append(self.bytes[begin:end])
-            elif _USUAL.get(field, -1) not in (begin, None):
-                raise UnusualError("unusual coordinates, or unknown fields")
-        if len(tables) != 1:
-            raise UnusualError("no table of strings, or several")
-        text, count = np.empty(len(tables[0]) + 1, np.uint8), np.zeros(1, np.int64)
-        size = _kernels().join_strings(tables[0], text, count)
-        self._text, self.num_strings = text[: max(size - 1, 0)].tobytes(), int(count[0])
-        # A zero within a string splits it.
-        if size < 0 or self._text.count(b"\0") != max(self.num_strings - 1, 0):
-            raise UnusualError("damaged strings")
-        kinds = [kind for kind, _, _ in self.groups]
-        if kinds != sorted(kinds):
-            raise UnusualError("unsorted")
-
-    @property
-    def kinds(self) -> set[int]:
-        """Kinds of the groups."""
-        return {kind for kind, _, _ in self.groups}
-
-    def _kind(self, at: int, end: int) -> int:
-        """Return the kind of a group, 0 if it has relations and something else."""
-        kind = next(fields(self.data, at, end), (0,))[0]
-        if kind == _RELATIONS:
-            usual = all(field == kind and begin < close for field, begin, close in fields(self.data, at, end))
-            return kind if usual else 0
-        return kind
-
-    def dense(self, at: int, end: int) -> _Dense:
-        """Return the columns of a group of nodes."""
-        (_, begin, stop), *others = fields(self.data, at, end)
-        if others or stop > end:
-            raise UnusualError("unusual groups")
-        parts = self._columns(begin, stop)
-        about = self._columns(*parts.pop(_INFO, (stop, stop)))
-        if not (parts.keys() <= _COLUMNS and about.keys() <= _ABOUT):
-            raise UnusualError("unusual nodes")
-        key, lat, lon, tags = (self.bytes[slice(*parts.get(field, (0, 0)))] for field in (_ID, _LAT, _LON, _TAGS))
-        for part in about.values():
-            if _count(self.bytes[slice(*part)]) != _count(key):
-                raise UnusualError("unusual data about nodes")
-        users = self.bytes[slice(*about.get(_USERS, (0, 0)))]
-        if not _kernels().are_below(users, self.num_strings):
-            raise UnusualError("unknown users")
-        return _Dense(key, lat, lon, tags)
-
-    def _columns(self, at: int, end: int) -> dict[int, tuple[int, int]]:
-        """Return where each field of a message begins and ends."""
-        found = list(fields(self.data, at, end))
-        if len({field for field, _, _ in found}) < len(found) or any(close > end for _, _, close in found):
-            raise UnusualError("unusual columns")
-        return {field: (begin, close) for field, begin, close in found}
-
-    def strings(self) -> list[str]:
-        """Return the strings; all of them are UTF-8."""
-        return self._text.decode().split("\0")[: self.num_strings]
+    def __init__(self, source: Path, blobs: list[Blob]) -> None:
+        start, compiled = blobs[0].start, _kernels()
+        with source.open("rb") as stream:
+            stream.seek(start)
+            data: npt.NDArray[np.uint8] = np.frombuffer(stream.read(blobs[-1].end - start), np.uint8)
+        contents = np.array([bound - start for blob in blobs for bound in (blob.content, blob.end)], np.int64)
+        sizes, tables, kinds = (np.zeros(size, np.int64) for size in (len(blobs), 2 * len(blobs), 2))
+        _check(compiled.find_sizes(data, contents, sizes))
+        self.most, self.total = int(sizes.max()), int(sizes.sum())
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        blocks, room = np.empty(self.total, np.uint8), np.empty(compiled.INFLATE_ROOM, np.int32)
+        _check(compiled.unpack_blobs(data, contents, blocks, first, room, tables, kinds))
+        self.arrays, self.kinds = (blocks, first, tables), (int(kinds[0]), int(kinds[1]))
 
 
-def _count(numbers: npt.NDArray[np.uint8]) -> int:
-    """Return how many encoded numbers there are."""
-    return int(np.count_nonzero(numbers < 128))
+class _Words:
+    """Texts with numbers, as kernels know them, and what is known about each."""
+
+    def __init__(self, known: Mapping[str, Sequence[int]]) -> None:
+        texts = [text.encode() for text in known]
+        text = np.frombuffer(b"".join(one + b"\0" for one in texts), np.uint8)
+        first = np.cumsum([0, *(len(one) + 1 for one in texts)], dtype=np.int64)
+        slots = np.full(2 << (2 * len(texts)).bit_length(), -1, np.int32)
+        _kernels().place_words(text, first, slots)
+        self.arrays = text, first, slots, np.array(list(known.values()), np.uint8).reshape(-1, 4)
+
+
+class _Found(NamedTuple):
+    """What a kernel has found: its state, and the words."""
+
+    state: list[int]
+    words: list[str]
+
+
+def _read_by(kernel: Callable[..., int], blocks: _Blocks, known: _Words, *others: npt.NDArray[Any]) -> _Found:
+    """Read blocks by a kernel, whose last arguments are others."""
+    most_words = _MOST_WORDS
+    while True:
+        strings = np.empty((blocks.most // _TAG_BYTES + 1, 3), np.int64)
+        about = np.empty((len(strings), 4), np.uint8)
+        text, first = np.empty(min(blocks.total, most_words << 6) + 1, np.uint8), np.empty(most_words + 1, np.int64)
+        words = text, first, np.full(2 * most_words, -1, np.int32)
+        state = np.zeros(_kernels().NUM_STATE, np.int64)
+        result = kernel(*blocks.arrays, *known.arrays, strings, about, *words, *others, state)
+        if result != _kernels().FULL:
+            break
+        most_words *= 8
+    _check(result)
+    counts = state.tolist()
+    num_words = counts[_kernels().NUM_WORDS]
+    return _Found(counts, text[: first[num_words]].tobytes().decode().split("\0")[:num_words])
 
 
 def _kernels() -> Any:
     return kernels("vkssp.osm.kernels.blocks")
+
+
+def _check(result: int) -> None:
+    if result < 0:
+        raise UnusualError("unusual or damaged objects")
 
 
 class _Shapes(NamedTuple):
@@ -265,65 +248,48 @@ class _Shapes(NamedTuple):
     node: Ints
 
 
-_NO_SHAPES = _Shapes(_NOTHING, _NOTHING, _NOTHING)
-
-
 class _Ways(NamedTuple):
-    """Ways of a block: those that are wanted, and those of them that are used.
+    """Ways of some blobs: those that are wanted, and those of them that are used.
 
     Attributes
     ----------
-    kinds : set of int
-        Kinds of the block's groups.
-    first, last : int
-        Ids of the first and the last way of the block.
-    read, used : numpy.ndarray
-        Ids of the wanted ways, and whether each is used.
-    speed, factor, travel, duration, flags, size : numpy.ndarray
-        What is known of the used ways, and their numbers of nodes.
-    node : numpy.ndarray
-        Ids of the nodes of the used ways.
+    ends : tuple of int
+        Ids of the first and the last way, and kinds of the first and the last group; 0 if there is none.
+    has_relations : numpy.ndarray
+        Whether each blob has relations.
+    read, number : numpy.ndarray
+        Ids of the wanted ways, and the index into `meanings` of each.
+    meanings : list of WayMeaning
+        What the tags of the wanted ways mean.
+    size, node : numpy.ndarray
+        Numbers of nodes of the used ways, and the ids of these nodes.
     names : list of str
         Names and numbers of the used ways.
     name : numpy.ndarray
         Indices into `names` of each used way's name and number, by turns.
-    guides : list of Guide
-        What the tags of the used ways tell for instructions.
-    guide : numpy.ndarray
-        Index into `guides` of each used way.
-    nonsense, skipped : Counter
-        Numbers of tags that were not understood, and of ways that are not used.
     shapes : _Shapes
         Ways of the basemap.
+    needed : numpy.ndarray
+        Ids of all these nodes, sorted.
     """
 
-    kinds: set[int]
-    first: int
-    last: int
+    ends: tuple[int, int, int, int]
+    has_relations: npt.NDArray[np.bool_]
     read: Ints
-    used: npt.NDArray[np.bool_]
-    speed: npt.NDArray[np.float64]
-    factor: npt.NDArray[np.float64]
-    travel: Ints
-    duration: npt.NDArray[np.float64]
-    flags: npt.NDArray[np.bool_]
+    number: Ints
+    meanings: list[WayMeaning]
     size: Ints
     node: Ints
     names: list[str]
     name: Ints
-    guides: list[Guide]
-    guide: Ints
-    nonsense: Counter[str]
-    skipped: Counter[str]
     shapes: _Shapes
+    needed: Ints
 
 
 class _Nodes(NamedTuple):
-    """Nodes of a block that the vehicle cannot pass, or that take time, and places; the rest is as in `_Ways`."""
+    """Nodes of some blobs that the vehicle cannot pass, or that take time, and places; the rest is as in `_Ways`."""
 
-    kinds: set[int]
-    first: int
-    last: int
+    ends: tuple[int, int, int, int]
     blocked: list[int]
     slow: list[tuple[int, float]]
     obstacles: list[tuple[int, Obstacle]]
@@ -332,6 +298,59 @@ class _Nodes(NamedTuple):
 
 
 _Objects = TypeVar("_Objects", _Ways, _Nodes)
+
+
+class _MeaningTable:
+    """Meanings of the wanted ways of a file, in the order of the file."""
+
+    def __init__(self) -> None:
+        self._index: dict[int, int] = {}
+        self._meanings: list[WayMeaning] = []
+        self._which: list[npt.NDArray[np.int32]] = []
+
+    def add(self, meanings: list[WayMeaning], number: Ints) -> None:
+        """Add ways, by their index into some meanings."""
+        known = []
+        for meaning in meanings:
+            at = self._index.setdefault(id(meaning), len(self._meanings))
+            if at == len(self._meanings):
+                self._meanings.append(meaning)
+            known.append(at)
+        self._which.append(np.array(known, np.int32)[number])
+
+    def columns(
+        self, nonsense: Counter[str], skipped: Counter[str]
+    ) -> tuple[npt.NDArray[np.bool_], dict[str, npt.NDArray[Any]], tuple[Guide, ...]]:
+        """Return which ways are used, arrays of `RawRoads` of those, and what they tell; count what is not."""
+        which = _joined(self._which, np.int32)
+        every, first, count = np.unique(which, return_index=True, return_counts=True)
+        in_order = np.argsort(first)
+        guides: dict[Guide, int] = {}
+        guide = np.zeros(len(self._meanings), np.int64)
+        for at, times in zip(every[in_order].tolist(), count[in_order].tolist(), strict=True):
+            meaning = self._meanings[at]
+            for key in meaning.nonsense:
+                nonsense[key] += times
+            if meaning.skipped:
+                skipped[meaning.skipped] += times
+            else:
+                guide[at] = guides.setdefault(meaning.guide, len(guides))
+        used = np.array([not meaning.skipped for meaning in self._meanings], np.bool_)[which]
+        of_used = which[used]
+
+        def column(values: list[Any], dtype: type, *shape: int) -> npt.NDArray[Any]:
+            found: npt.NDArray[Any] = np.array(values, dtype).reshape(-1, *shape)[of_used]
+            return found
+
+        columns = {
+            "speed": column([meaning.speed for meaning in self._meanings], np.float64, 2),
+            "factor": column([meaning.factor for meaning in self._meanings], np.float64, 2),
+            "travel": column([meaning.travel for meaning in self._meanings], np.int64, 5),
+            "duration": column([meaning.duration for meaning in self._meanings], np.float64),
+            **flag_columns(column([meaning.flags for meaning in self._meanings], np.bool_, 6)),
+            "guide": guide[of_used],
+        }
+        return used, columns, tuple(guides)
 
 
 class _Reading:
@@ -343,67 +362,70 @@ class _Reading:
         self._source, self._relation_keys, self._turns = source, keys.relation, turns
         self._meanings = meanings = Meanings(profile, turns)
         self._kernels = compiled = _kernels()
-        self._way_use = _uses(compiled, meanings.way_keys, keys.way)
-        for key, use in (("name", compiled.NAME), ("ref", compiled.REF), ("", compiled.EMPTY)):
-            self._way_use[key] = self._way_use.get(key, 0) | use
-        self._node_use = _uses(compiled, meanings.node_keys, keys.node)
+        way_use, node_use = _uses(compiled, meanings.way_keys, keys.way), _uses(compiled, meanings.node_keys, keys.node)
+        for use in (way_use, node_use):
+            use[""] = use.get("", 0) | compiled.EMPTY
+        for key, use in (("name", compiled.NAME), ("ref", compiled.REF)):
+            way_use[key] = way_use.get(key, 0) | use
         self._basemap, self._members = basemap, _NOTHING
-        self._as_key: dict[str, int] = {}
-        self._as_value: dict[str, int] = {}
+        as_key, as_value = Counter[str](), Counter[str]()
+        as_place: dict[str, int] = {}
         if basemap:
             for at, (key, value, _) in enumerate(RULES):
-                self._as_key[key] = self._as_key.get(key, 0) | 1 << at
-                self._as_value[value] = self._as_value.get(value, 0) | 1 << at
+                as_key[key] |= 1 << at
+                as_value[value] |= 1 << at
             for key, use in (("name", compiled.NAME), ("place", compiled.PLACE), ("population", compiled.POPULATION)):
-                self._node_use[key] = self._node_use.get(key, 0) | use
+                node_use[key] = node_use.get(key, 0) | use
+            as_place = {text: kind + 1 for text, kind in KIND_OF_PLACE.items()}
+        of_ways = {**way_use, **as_key, **as_value}
+        self._of_ways = _Words({text: (way_use.get(text, 0), as_key[text], as_value[text], 0) for text in of_ways})
+        of_nodes = {**node_use, **as_place}
+        self._of_nodes = _Words({text: (node_use.get(text, 0), 0, 0, as_place.get(text, 0)) for text in of_nodes})
 
     def read(
         self, header: Blob, blobs: list[Blob], report: ImportReport, advance: Callable[[int], object]
     ) -> tuple[RawRoads, RawBasemap | None]:
         """Read all blobs; call a function with the number of bytes that have been read since its last call."""
-        first = self._first_with(_WAYS, blobs)
+        first = self._first_with(self._kernels.WAYS, blobs)
         areas: list[ShapeRelation] = []
         if self._basemap:
-            areas = self._read_areas([header, *blobs[self._first_with(_RELATIONS, blobs) :]])
+            after = self._first_with(self._kernels.RELATIONS, blobs[first:])
+            areas = self._read_areas([header, *blobs[first + after :]])
             self._members = member_ways(areas)
+        table = _MeaningTable()
         ways: list[_Ways] = []
-        nodes: list[Ints] = []
-        shapes: list[_Shapes] = []
         name: list[npt.NDArray[np.uint32]] = []
         names: dict[str, int] = {"": 0}
-        guide: list[Ints] = []
-        guides: dict[Guide, int] = {}
         relations = [header]
-        for blob, found in self._in_order(self._each(blobs[first:], self._read_ways)):
-            if _RELATIONS in found.kinds:
-                relations.append(blob)
+        for batch, found in self._in_order(self._each(_batches(blobs[first:]), self._read_ways)):
+            relations += compress(batch, found.has_relations.tolist())
             numbers = [names.setdefault(text, len(names)) for text in found.names]
-            name.append(np.array(numbers, np.uint32)[found.name])
-            known = [guides.setdefault(one, len(guides)) for one in found.guides]
-            guide.append(np.array(known, np.int64)[found.guide])
-            nodes.append(found.node)
-            shapes.append(found.shapes)
-            ways.append(
-                found._replace(names=[], name=_NOTHING, node=_NOTHING, guides=[], guide=_NOTHING, shapes=_NO_SHAPES)
-            )
-            advance(blob.end - blob.start)
+            name.append(np.array([*numbers, 0], np.uint32)[found.name])
+            table.add(found.meanings, found.number)
+            ways.append(found._replace(meanings=[], number=_NOTHING, names=[], name=_NOTHING))
+            advance(batch[-1].end - batch[0].start)
 
-        node, corner = _joined(nodes, np.int64), _joined([one.node for one in shapes], np.int64)
-        nodes.clear()
+        node, corner = (
+            _joined([one.node for one in ways], np.int64),
+            _joined([one.shapes.node for one in ways], np.int64),
+        )
         count = len(node) + len(corner)
         require(_REFERENCE_BYTES * count, f"{self._source}: streets and shapes with {count} points")
-        needed = distinct(np.concatenate([node, corner]))
+        needed = _merged([one.needed for one in ways])
+        ways = [one._replace(node=_NOTHING, needed=_NOTHING, shapes=one.shapes._replace(node=_NOTHING)) for one in ways]
         lat, lon = (np.full(len(needed), UNKNOWN, np.int32) for _ in range(2))
         blocked: list[int] = []
         slow: list[tuple[int, float]] = []
         places: list[RawPlace] = []
         nonsense, skipped = Counter[str](), Counter[str]()
         # The first blob with ways may begin with nodes.
-        shared = blobs[first : first + 1]
-        reading = self._each(blobs[:first] + shared, partial(self._read_nodes, needed, lat, lon))
-        for blob, met in self._in_order(reading):
-            if met.kinds - {_DENSE} and blob not in shared:
-                raise UnusualError("unsorted")
+        shared = [blobs[first : first + 1]] if first < len(blobs) else []
+        reading = self._each(_batches(blobs[:first]) + shared, partial(self._read_nodes, needed, lat, lon))
+        for batch, met in self._in_order(reading):
+            if batch not in shared:
+                if met.ends[3] not in (0, self._kernels.DENSE):
+                    raise UnusualError("unsorted")
+                advance(batch[-1].end - batch[0].start)
             blocked += met.blocked
             slow += met.slow
             places += met.places
@@ -411,34 +433,29 @@ class _Reading:
             if self._turns is not None:
                 for key, obstacle in met.obstacles:
                     self._turns.add_obstacle(key, obstacle)
-            if blob not in shared:
-                advance(blob.end - blob.start)
-        for found in ways:
-            nonsense.update(found.nonsense)
-            skipped.update(found.skipped)
+        used, columns, guides = table.columns(nonsense, skipped)
         self._read_relations(relations, nonsense)
 
         read = _joined([found.read for found in ways], np.int64)
-        used = _joined([found.used for found in ways], np.bool_)
         report.ways_read = len(read)
         report.nonsense = dict(nonsense.most_common())
         report.ways_skipped = dict(skipped.most_common())
         basemap = None
+        look_up = _Places(needed, lat, lon)
         if self._basemap:
-            of_shapes = _joined([one.way for one in shapes], np.int64).reshape(-1, 2)
-            at = _places(needed, corner)
+            of_shapes = _joined([one.shapes.way for one in ways], np.int64).reshape(-1, 2)
+            _, y, x = look_up(corner)
             basemap = RawBasemap(
                 way=of_shapes[:, 0],
                 rules=of_shapes[:, 1],
-                first=np.concatenate([[0], np.cumsum(_joined([one.size for one in shapes], np.int64))]),
+                first=np.concatenate([[0], np.cumsum(_joined([one.shapes.size for one in ways], np.int64))]),
                 node=corner,
-                lat=lat[at],
-                lon=lon[at],
+                lat=y,
+                lon=x,
                 relations=tuple(areas),
                 places=tuple(places),
             )
-        place = _places(needed, node)
-        lat, lon = lat[place], lon[place]
+        place, lat, lon = look_up(node)
         report.missing_nodes = len(np.unique(node[lat == UNKNOWN]))
         numbered = _joined(name, np.uint32).reshape(-1, 2)
         roads = RawRoads(
@@ -449,11 +466,7 @@ class _Reading:
             place=place,
             first=np.concatenate([[0], np.cumsum(_joined([found.size for found in ways], np.int64))]),
             way=read[used],
-            speed=_joined([found.speed for found in ways], np.float64).reshape(-1, 2),
-            factor=_joined([found.factor for found in ways], np.float64).reshape(-1, 2),
-            travel=_joined([found.travel for found in ways], np.int64).reshape(-1, 5),
             class_names=self._meanings.class_names,
-            duration=_joined([found.duration for found in ways], np.float64),
             name=numbered[:, 0],
             names=tuple(names),
             ref=numbered[:, 1],
@@ -461,121 +474,98 @@ class _Reading:
             slow=np.array([key for key, _ in slow], np.int64),
             slow_seconds=np.array([seconds for _, seconds in slow], np.float64),
             turns=None if self._turns is None else self._turns.finish(read[~used]),
-            guide=_joined(guide, np.int64),
-            guides=tuple(guides),
-            **flag_columns(_joined([found.flags for found in ways], np.bool_).reshape(-1, 6)),
+            guides=guides,
+            **columns,
         )
         return roads, basemap
 
     @staticmethod
-    def _in_order(reading: Iterable[tuple[Blob, _Objects]]) -> Iterator[tuple[Blob, _Objects]]:
-        """Yield what is read; raise `UnusualError` unless kinds and ids ascend from blob to blob."""
-        kind, last = _DENSE, 0
-        for blob, found in reading:
-            if min(found.kinds, default=kind) < kind or 0 < found.first <= last:
+    def _in_order(reading: Iterable[tuple[list[Blob], _Objects]]) -> Iterator[tuple[list[Blob], _Objects]]:
+        """Yield what is read; raise `UnusualError` unless kinds and ids ascend."""
+        kind = last = 0
+        for batch, found in reading:
+            first_id, last_id, first_kind, last_kind = found.ends
+            if 0 < first_kind < kind or 0 < first_id <= last:
                 raise UnusualError("unsorted")
-            kind, last = max(found.kinds, default=kind), max(last, found.last)
-            yield blob, found
+            kind, last = max(kind, last_kind), max(last, last_id)
+            yield batch, found
 
     def _first_with(self, kind: int, blobs: list[Blob]) -> int:
         """Return the index of the first blob with objects of a kind or a later one, if the file is sorted."""
         low, high = 0, len(blobs)
         while low < high:
             middle = (low + high) // 2
-            if max(_Block(self._source, blobs[middle]).kinds, default=_DENSE) >= kind:
+            if _Blocks(self._source, [blobs[middle]]).kinds[1] >= kind:
                 high = middle
             else:
                 low = middle + 1
         return low
 
     @staticmethod
-    def _each(blobs: list[Blob], read: Callable[[Blob], _Objects]) -> Iterator[tuple[Blob, _Objects]]:
-        """Yield each blob and what is read of it, in order, while threads read the next ones."""
-        return zip(blobs, run_ahead((partial(read, blob) for blob in blobs), 2 * num_cores()), strict=True)
+    def _each(
+        batches: list[list[Blob]], read: Callable[[list[Blob]], _Objects]
+    ) -> Iterator[tuple[list[Blob], _Objects]]:
+        """Yield blobs and what is read of them, in order, while threads read the next ones."""
+        return zip(batches, run_ahead((partial(read, batch) for batch in batches), 2 * num_cores()), strict=True)
 
-    def _read_ways(self, blob: Blob) -> _Ways:
-        block = _Block(self._source, blob)
-        room = sum(end - begin for kind, begin, end in block.groups if kind == _WAYS)
-        # The string after the last stands for a name that a way does not have.
-        strings = [*block.strings(), ""] if room else [""]
-        use = np.array([self._way_use.get(text, 0) for text in strings], np.uint8)
-        most = room // 2 + 1  # ways, and tags
-        way, names, pairs, refs = (np.empty(size, np.int64) for size in (most, 2 * most, most, room))
-        pair_first, ref_first = (np.zeros(most + 1, np.int64) for _ in range(2))
-        shape, shape_first, shape_refs = (np.empty(size, np.int64) for size in (2 * most, most + 1, room))
-        shape_first[0] = 0
-        rules = [np.array([one.get(text, 0) for text in strings], np.uint8) for one in (self._as_key, self._as_value)]
-        state = np.zeros(4, np.int64)
-        for kind, begin, end in block.groups:
-            if kind == _WAYS:
-                arrays = (way, names, pair_first, pairs, ref_first, refs)
-                of_shapes = (*rules, self._members, shape, shape_first, shape_refs)
-                _check(self._kernels.find_ways(block.bytes, begin, end, use, *arrays, *of_shapes, state))
-        size, last, first, num_shapes = state.tolist()
+    def _ends(self, blocks: _Blocks, found: _Found) -> tuple[int, int, int, int]:
+        return found.state[self._kernels.FIRST_ID], found.state[self._kernels.LAST_ID], *blocks.kinds
 
-        number, combinations = self._alike(pair_first[: size + 1], pairs, strings)
+    def _read_ways(self, blobs: list[Blob]) -> _Ways:
+        blocks = _Blocks(self._source, blobs)
+        most_ways, most_tags, room = blocks.total // _WAY_BYTES + 1, blocks.total // _TAG_BYTES + 1, blocks.total
+        way, names, pairs, refs = (np.empty(size, np.int64) for size in (most_ways, 2 * most_ways, most_tags, room))
+        pair_first, ref_first, shape_first = (np.empty(most_ways + 1, np.int64) for _ in range(3))
+        shape, shape_refs = np.empty(2 * most_ways, np.int64), np.empty(room, np.int64)
+        has_relations = np.empty(len(blobs), np.bool_)
+        of_ways = (way, names, pair_first, pairs, ref_first, refs)
+        of_shapes = (self._members, shape, shape_first, shape_refs)
+        found = _read_by(self._kernels.read_ways, blocks, self._of_ways, *of_ways, *of_shapes, has_relations)
+        size, num_shapes = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
+
+        number, combinations = self._alike(pair_first[: size + 1], pairs, found.words)
         meanings = [self._meanings.way(combination) for combination in combinations]
-        nonsense, skipped = Counter[str](), Counter[str]()
-        for meaning, count in zip(meanings, np.bincount(number).tolist(), strict=True):
-            for key in meaning.nonsense:
-                nonsense[key] += count
-            if meaning.skipped:
-                skipped[meaning.skipped] += count
         used = np.array([not meaning.skipped for meaning in meanings], np.bool_)[number]
-        of_used = number[used]
         num_refs = np.diff(ref_first[: size + 1])
-        named = names[: 2 * size].reshape(-1, 2)[used]
-        # Motorways and many country roads have a number and no name.
-        unnamed = (use[named[:, 0]] & self._kernels.EMPTY) > 0
-        named[unnamed, 0] = named[unnamed, 1]
-        name = named.reshape(-1)
-        found = np.empty(min(len(name), len(strings)), np.int64)
-        num_names = self._kernels.number_in_order(name, np.full(len(strings), -1, np.int64), found)
+        name = names[: 2 * size].reshape(-1, 2)[used].reshape(-1)
+        # The last one stands for a name that a way does not have.
+        name[name < 0] = len(found.words)
+        at = np.empty(min(len(name), len(found.words) + 1), np.int64)
+        num_names = self._kernels.number_in_order(name, np.full(len(found.words) + 1, -1, np.int64), at)
+        texts = [*found.words, ""]
+        node = refs[: ref_first[size]][np.repeat(used, num_refs)]
+        corner = shape_refs[: shape_first[num_shapes]].copy()
         return _Ways(
-            kinds=block.kinds,
-            first=first,
-            last=last,
+            ends=self._ends(blocks, found),
+            has_relations=has_relations,
             read=way[:size].copy(),
-            used=used,
-            speed=np.array([meaning.speed for meaning in meanings], np.float64).reshape(-1, 2)[of_used],
-            factor=np.array([meaning.factor for meaning in meanings], np.float64).reshape(-1, 2)[of_used],
-            travel=np.array([meaning.travel for meaning in meanings], np.int64).reshape(-1, 5)[of_used],
-            duration=np.array([meaning.duration for meaning in meanings], np.float64)[of_used],
-            flags=np.array([meaning.flags for meaning in meanings], np.bool_).reshape(-1, 6)[of_used],
+            number=number,
+            meanings=meanings,
             size=num_refs[used],
-            node=refs[: ref_first[size]][np.repeat(used, num_refs)],
-            names=[strings[i] for i in found[:num_names].tolist()],
+            node=node,
+            names=[texts[i] for i in at[:num_names].tolist()],
             name=name,
-            guides=[meaning.guide for meaning in meanings],
-            guide=of_used,
-            nonsense=nonsense,
-            skipped=skipped,
             shapes=_Shapes(
-                way=shape[: 2 * num_shapes].copy(),
-                size=np.diff(shape_first[: num_shapes + 1]),
-                node=shape_refs[: shape_first[num_shapes]].copy(),
+                way=shape[: 2 * num_shapes].copy(), size=np.diff(shape_first[: num_shapes + 1]), node=corner
             ),
+            needed=distinct(np.concatenate([node, corner])),
         )
 
-    def _read_nodes(self, needed: Ints, lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], blob: Blob) -> _Nodes:
-        block = _Block(self._source, blob)
-        parts = [block.dense(begin, end) for kind, begin, end in block.groups if kind == _DENSE]
-        strings = block.strings()
-        use = np.array([self._node_use.get(text, 0) for text in strings], np.uint8)
-        most = sum(len(part.key) for part in parts)
-        node, pair_first = np.empty(most, np.int64), np.zeros(most + 1, np.int64)
-        pairs = np.empty(sum(len(part.tags) for part in parts) // 2 + 1, np.int64)
-        as_place = np.array([KIND_OF_PLACE.get(text, -1) + 1 for text in strings], np.uint8)
+    def _read_nodes(
+        self, needed: Ints, lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], blobs: list[Blob]
+    ) -> _Nodes:
+        blocks = _Blocks(self._source, blobs)
+        most = blocks.total // _TAG_BYTES + 1
+        node, pair_first, pairs = np.empty(most, np.int64), np.empty(most + 1, np.int64), np.empty(most, np.int64)
         places = np.empty(self._kernels.PLACE_COLUMNS * most, np.int64)
-        state = np.zeros(4, np.int64)
-        for part in parts:
-            found = (node, pair_first, pairs, as_place, places, state)
-            _check(self._kernels.find_nodes(*part, use, needed, lat, lon, *found))
-        size, last, first, num_places = state.tolist()
-        columns = self._kernels.PLACE_COLUMNS
-        named = places[: columns * num_places].reshape(num_places, columns).tolist()
+        columns = np.empty(self._kernels.NUM_COLUMNS, np.int64)
+        others = (needed, lat, lon, node, pair_first, pairs, places, columns)
+        found = _read_by(self._kernels.read_nodes, blocks, self._of_nodes, *others)
+        size, num_places = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
+        per_place = self._kernels.PLACE_COLUMNS
+        named = places[: per_place * num_places].reshape(num_places, per_place).tolist()
 
-        number, combinations = self._alike(pair_first[: size + 1], pairs, strings)
+        number, combinations = self._alike(pair_first[: size + 1], pairs, found.words)
         meanings = [self._meanings.node(combination) for combination in combinations]
         nonsense = Counter[str]()
         for meaning, count in zip(meanings, np.bincount(number).tolist(), strict=True):
@@ -585,20 +575,18 @@ class _Reading:
         at = np.flatnonzero(matters[number])
         met = [(key, meanings[i]) for key, i in zip(node[at].tolist(), number[at].tolist(), strict=True)]
         return _Nodes(
-            kinds=block.kinds,
-            first=first,
-            last=last,
+            ends=self._ends(blocks, found),
             blocked=[key for key, meaning in met if meaning.blocked],
             slow=[(key, meaning.seconds) for key, meaning in met if not meaning.blocked and meaning.seconds],
             obstacles=[(key, meaning.obstacle) for key, meaning in met if meaning.obstacle is not None],
             nonsense=nonsense,
             places=[
-                raw_place(y, x, kind, strings[name], "" if people < 0 else strings[people])
+                raw_place(y, x, kind, found.words[name], "" if people < 0 else found.words[people])
                 for y, x, kind, name, people in named
             ],
         )
 
-    def _alike(self, first: Ints, pairs: Ints, strings: list[str]) -> tuple[Ints, list[Combination]]:
+    def _alike(self, first: Ints, pairs: Ints, words: list[str]) -> tuple[Ints, list[Combination]]:
         """Return the number of each object's combination of tags, and all combinations."""
         size = len(first) - 1
         number, example = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -608,7 +596,7 @@ class _Reading:
         combinations = []
         for i in example[:count].tolist():
             tags = pairs[first[i] : first[i + 1]].tolist()
-            combinations.append(tuple(strings[at] for tag in tags for at in (tag >> bits, tag & (1 << bits) - 1)))
+            combinations.append(tuple(words[at] for tag in tags for at in (tag >> bits, tag & (1 << bits) - 1)))
         return number, combinations
 
     def _read_relations(self, blobs: list[Blob], nonsense: Counter[str]) -> None:
@@ -644,21 +632,69 @@ def _uses(compiled: Any, kept: frozenset[str], wanted: tuple[str, ...]) -> dict[
     return {key: (key in kept) * compiled.KEPT | (key in wanted) * compiled.WANTED for key in kept.union(wanted)}
 
 
-def _check(result: int) -> None:
-    if result < 0:
-        raise UnusualError("unusual or damaged objects")
+def _batches(blobs: list[Blob]) -> list[list[Blob]]:
+    """Divide blobs into some that follow each other and are read at once."""
+    found: list[list[Blob]] = []
+    for blob in blobs:
+        if found and blob.end - found[-1][0].start <= BYTES_AT_ONCE:
+            found[-1].append(blob)
+        else:
+            found.append([blob])
+    return found
 
 
 def _joined(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
 
 
-def _places(ordered: Ints, values: Ints) -> npt.NDArray[Any]:
-    """Return the index of each value among distinct ones."""
-    parts = np.array_split(values, max(1, min(4 * num_cores(), len(values) >> 16)))
-    dtype = np.int32 if len(ordered) < 2**31 else np.int64
+def _merged(parts: list[Ints]) -> Ints:
+    """Return the distinct values of sorted arrays, sorted."""
+    filled = [part for part in parts if len(part)]
+    if not filled:
+        return _NOTHING
+    # Ranges of values with about the same number of values in each.
+    sample = np.sort(np.concatenate([part[:: max(1, len(part) // 256)] for part in filled]))
+    number = max(1, sum(map(len, filled)) // _POINTS_AT_ONCE)
+    bounds = distinct(sample[np.arange(1, number) * len(sample) // number])
+    cuts = [np.searchsorted(part, bounds) for part in filled]
 
-    def find(part: Ints) -> npt.NDArray[Any]:
-        return np.searchsorted(ordered, part).astype(dtype)
+    def merge(at: int) -> Ints:
+        low = [0 if at == 0 else int(cut[at - 1]) for cut in cuts]
+        high = [len(part) if at == len(bounds) else int(cut[at]) for part, cut in zip(filled, cuts, strict=True)]
+        return distinct(np.concatenate([part[a:b] for part, a, b in zip(filled, low, high, strict=True)]))
 
-    return _joined(run_all([partial(find, part) for part in parts]), dtype)
+    return _joined(run_all([partial(merge, at) for at in range(len(bounds) + 1)]), np.int64)
+
+
+class _Places:
+    """Places of ids among distinct, sorted ones, and the coordinates there.
+
+    Parameters
+    ----------
+    ordered : numpy.ndarray
+        The ids.
+    lat, lon : numpy.ndarray
+        Their coordinates.
+    """
+
+    def __init__(self, ordered: Ints, lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32]) -> None:
+        self._ordered, self._lat, self._lon = ordered, lat, lon
+        self._kernels = kernels("vkssp.osm.kernels.places")
+        span = int(ordered[-1] - ordered[0]) if len(ordered) else 0
+        self._shift = max(0, span.bit_length() - (len(ordered) // 2).bit_length())
+        self._starts = np.empty((span >> self._shift) + 2, np.int64)
+        if len(ordered):
+            self._kernels.find_starts(ordered, self._shift, self._starts)
+
+    def __call__(self, values: Ints) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return the index of each of some values, and its coordinates; all values are among the ids."""
+        place = np.empty(len(values), np.int32 if len(self._ordered) < 2**31 else np.int64)
+        y, x = np.empty(len(values), np.int32), np.empty(len(values), np.int32)
+
+        def find(at: int) -> None:
+            some = slice(at, at + _POINTS_AT_ONCE)
+            arrays = (self._ordered, self._shift, self._starts, self._lat, self._lon, place[some], y[some], x[some])
+            self._kernels.find_places(values[some], *arrays)
+
+        run_all([partial(find, at) for at in range(0, len(values), _POINTS_AT_ONCE)])
+        return place, y, x
