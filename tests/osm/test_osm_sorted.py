@@ -20,7 +20,7 @@ from tests.support.osm_maps import ANDORRA, EXTRACTS
 from tests.support.paths import ROOT
 from tests.support.pbf_blocks import blocks_of, joined, reblocked
 from vkssp import VksspError
-from vkssp.osm import import_extract, reader, sorted_reader
+from vkssp.osm import import_extract, reader
 from vkssp.osm.extract import Extract
 from vkssp.osm.nodes import node_attributes, node_keys
 from vkssp.osm.profile import PROFILES
@@ -113,7 +113,8 @@ def test_any_number_of_cores_finds_the_same(monkeypatch: pytest.MonkeyPatch, tmp
         "from pathlib import Path\n"
         "from vkssp import cores\n"
         "cores.num_cores = lambda: int(sys.argv[2])\n"
-        "from tests.osm.test_osm_sorted import described, digest, reader, sorted_reader\n"
+        "from tests.osm.test_osm_sorted import described, digest, reader\n"
+        "from vkssp.osm import sorted_reader\n"
         "reader.SMALLEST, sorted_reader.BYTES_AT_ONCE = 0, 1 << 14\n"
         "print(digest(described(Path(sys.argv[1]), turns='costs')))\n"
     )
