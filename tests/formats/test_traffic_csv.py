@@ -138,6 +138,39 @@ def test_turns_take_other_times(tmp_path: Path) -> None:
         assert seconds(changed, a, b) == pytest.approx(seconds(graph, a, b), abs=1e-9)
 
 
+@pytest.mark.parametrize("weighed", [None, [-20.0]], ids=["durations", "weights"])
+def test_a_turn_of_less_than_no_time_counts_where_it_is_taken(tmp_path: Path, weighed: list[float] | None) -> None:
+    graph = graph_of(tmp_path)
+    path = tmp_path / "changed.graph"
+    with_turn_penalties(graph, [[5, 2, 3]], [-20], weighed).save(path)
+    changed = Graph.load(path)
+    assert changed.streets is not None and changed.streets.turn_bonus is not None
+    near, half, far = (0.0, 0.011), (0.0, 0.015), (0.0, 0.02)
+    unit = 10 if weighed is None else 1
+    with Router(changed, device="cpu") as router, Router(graph, device="cpu") as before:
+        for place, driven in ((near, 0.0), (half, PIECE_S / 2 - 20), (far, PIECE_S - 20)):
+            route = router.route(NODES[5], place)
+            assert route.duration_s == pytest.approx(PIECE_S + driven, abs=0.3)
+            assert route.weight == pytest.approx(route.duration_s * unit, abs=0.3)
+            table = router.table([NODES[5]], [place], metrics=["duration"])
+            assert table.read()["duration"] == pytest.approx(np.array([[PIECE_S + driven]]), abs=0.3)
+            # A trip that begins on the street, or enters it otherwise, does not take this turn.
+            for start, end in ((place, NODES[4]), (NODES[1], place)):
+                assert router.route(start, end).duration_s == pytest.approx(before.route(start, end).duration_s)
+
+
+def test_no_turn_takes_more_off_than_its_streets_take(tmp_path: Path) -> None:
+    for turn, b, expected in (([5, 2, 3], 4, 2 * PIECE_S), ([3, 2, 5], 5, 2 * PIECE_S)):
+        changed = with_turn_penalties(graph_of(tmp_path), [turn], [-1e4])
+        assert seconds(changed, 5 if b == 4 else 4, b) == pytest.approx(expected, abs=1.0)
+    streets = changed.streets
+    assert streets is not None and streets.turn is not None
+    with pytest.raises(GraphError, match="is not 0"):
+        replace(streets, turn=np.ones_like(streets.turn)).check(changed.num_arcs)
+    with pytest.raises(GraphError, match="give both"):
+        replace(streets, turn=None).check(changed.num_arcs)
+
+
 @pytest.mark.parametrize("line", ["1,2,-3", "1,2", "1,x,3", "1,2,3,x", "1,2,inf"])
 def test_lines_that_are_no_speeds(tmp_path: Path, line: str) -> None:
     path = tmp_path / "speeds.csv"

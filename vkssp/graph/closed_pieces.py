@@ -82,7 +82,8 @@ class _NewStreets:
         passed = np.concatenate([np.zeros(1), np.cumsum(streets.measure(lat[:-1], lon[:-1], lat[1:], lon[1:]))])
         whole = float(passed[-1])
         for arc in arcs:
-            side, turn = int(streets.backward[arc]), 0 if streets.turn is None else int(streets.turn[arc])
+            turns = streets.turn_weight
+            side, turn = int(streets.backward[arc]), 0 if turns is None else int(turns[arc])
             own_units = int(graph.weight[arc]) - turn
             units = None
             if streets.piece_weight is not None:
@@ -127,11 +128,13 @@ class _NewStreets:
         }
         values["polyline"][rows] = [part.line for part in parts]
         values["length"] = (values["length"] * share).astype(np.float32)
-        turn = np.zeros(len(arc), np.uint32)
-        if streets.turn is not None:
-            turn = values["turn"] = np.where(begins, values["turn"], 0).astype(np.uint32)
+        turn = np.zeros(len(arc), np.int64)
+        for name, sign in (("turn", 1), ("turn_bonus", -1)):
+            if values[name] is not None:
+                values[name] = np.where(begins, values[name], 0).astype(np.uint32)
+                turn += sign * values[name].astype(np.int64)
         weight = graph.weight[arc].astype(np.uint32)
-        weight[rows] = [part.units for part in parts] + turn[rows]
+        weight[rows] = np.maximum([part.units for part in parts] + turn[rows], 1)
         if streets.seconds is not None:
             of_turn = np.zeros(len(arc), np.float32)
             if streets.turn_seconds is not None:

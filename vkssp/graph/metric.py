@@ -43,11 +43,12 @@ def in_seconds(graph: Graph) -> Graph:
     unit = 0.1
     of_turns = np.zeros(graph.num_arcs, np.float32) if streets.turn_seconds is None else streets.turn_seconds
     turn, pieces = np.rint(of_turns / unit), streets.piece_seconds
-    weight = own((np.rint((streets.seconds - of_turns) / unit) + turn).astype(np.uint32))
+    weight = own(np.maximum(np.rint((streets.seconds - of_turns) / unit) + turn, 0.0).astype(np.uint32))
     streets = replace(
         streets,
         seconds_per_weight=unit,
-        turn=None if streets.turn is None else own(turn.astype(np.uint32)),
+        turn=None if streets.turn is None else own(np.maximum(turn, 0.0).astype(np.uint32)),
+        turn_bonus=own(np.maximum(-turn, 0.0).astype(np.uint32)) if (turn < 0).any() else None,
         seconds=None,
         turn_seconds=None,
         piece_weight=None if pieces is None else own(np.rint(pieces / unit).astype(np.uint32)),
@@ -215,7 +216,13 @@ def measured_by(graph: Graph, metric: str) -> Graph:
     streets = graph.streets
     if streets is not None:
         streets = replace(
-            streets, seconds_per_weight=0.0, turn=None, piece_weight=None, piece_seconds=None, weight_name="distance"
+            streets,
+            seconds_per_weight=0.0,
+            turn=None,
+            turn_bonus=None,
+            piece_weight=None,
+            piece_seconds=None,
+            weight_name="distance",
         )
     weight = own(np.rint(arc_lengths(graph) / METRES_PER_WEIGHT).astype(np.uint32))
     metres = Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)

@@ -129,7 +129,8 @@ def with_turn_penalties(
         OSM ids of the nodes before, at and after each turn, integers, shape (k, 3). Turns that the graph does not have
         are skipped.
     seconds : array_like
-        Seconds that each takes; less than 0 if the street after it takes so much less. Shape (k,).
+        Seconds that each takes, shape (k,). Turns of less than 0 take time off the street after them, at most what it
+        and the street before take.
     weights : array_like, optional
         Weights of the turns; by default, and where NaN, the seconds. Shape (k,).
 
@@ -164,9 +165,14 @@ def with_turn_penalties(
     weighed = np.where(np.isnan(weighs[which[arc]]), taken, weighs[which[arc]])
     weight, turn, duration, of_turn, unit = _amounts(graph)
     drive, weigh = duration - of_turn, weight - turn
-    for amounts, of_turns, new in ((drive, of_turn, taken), (weigh, turn, weighed)):
-        amounts[arc] = np.maximum(amounts[arc] + np.minimum(new, 0.0), 0.0)
-        of_turns[arc] = np.maximum(new, 0.0)
+    # As in OSRM no turn takes more off than the street before it takes, but for a unit for each of its points. Nor more
+    # than the street after it takes, because each arc weighs a unit at least.
+    points = end - begin
+    for amounts, of_turns, new, size in ((drive, of_turn, taken, SECONDS_OF_PIECES), (weigh, turn, weighed, unit)):
+        left = np.zeros(graph.num_nodes)
+        left[graph.head] = amounts - points * size
+        most = np.maximum(np.minimum(left[tail[arc]], amounts[arc] - size), 0.0)
+        of_turns[arc] = np.maximum(new, -most)
     return _changed(graph, weigh, turn, drive, of_turn, unit)
 
 
@@ -274,7 +280,8 @@ def _amounts(graph: Graph) -> tuple[Floats, Floats, Floats, Floats, float]:
     unit = streets.seconds_per_weight or graph.scale or 1.0
     none: Floats = np.zeros(graph.num_arcs)
     weight: Floats = graph.weight.astype(np.float64) * unit
-    turn: Floats = none.copy() if streets.turn is None else streets.turn.astype(np.float64) * unit
+    turns = streets.turn_weight
+    turn: Floats = none.copy() if turns is None else turns.astype(np.float64) * unit
     if streets.seconds is None:
         return weight, turn, weight.copy(), turn.copy(), unit
     of_turn: Floats = none if streets.turn_seconds is None else streets.turn_seconds.astype(np.float64)
@@ -285,11 +292,12 @@ def _changed(graph: Graph, weigh: Floats, turn: Floats, drive: Floats, of_turn: 
     """Return a graph with other weights and durations; those of turns are apart."""
     streets = _known(graph)
     turns = np.rint(turn / unit)
-    weight = np.maximum(np.rint(weigh / unit), 1.0) + turns
+    weight = np.maximum(np.maximum(np.rint(weigh / unit), 1.0) + turns, 1.0)
     if weight.max(initial=0.0) >= UNREACHABLE:
         raise QueryError("a street is so slow that its weight does not fit into 32 bits; give it the speed 0")
     if streets.turn is not None:
-        streets = replace(streets, turn=own(turns.astype(np.uint32)))
+        bonus = own(np.maximum(-turns, 0.0).astype(np.uint32)) if (turns < 0).any() else None
+        streets = replace(streets, turn=own(np.maximum(turns, 0.0).astype(np.uint32)), turn_bonus=bonus)
     if streets.seconds is not None:
         streets = replace(streets, seconds=own((drive + of_turn).astype(np.float32)))
         if streets.turn_seconds is not None:

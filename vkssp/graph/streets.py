@@ -87,6 +87,10 @@ class Streets:
     turn : numpy.ndarray or None
         Part of each arc's weight that the turn into it takes, before any of its length is travelled, shape
         (num_arcs,), uint32; None if turns cost nothing.
+    turn_bonus : numpy.ndarray or None
+        Weight by which the turn into each arc makes the arc's weight less, as turns of less than no time do, shape
+        (num_arcs,), uint32. Trips that begin on the arc weigh it without. 0 where `turn` is more than 0; None if there
+        are no such turns.
     memory : numpy.ndarray or None
         In a graph with turns, what a traveller at each node remembers of the path there, as a number. Shape
         (num_nodes,), uint32; None for a graph saved by a version without this array.
@@ -113,8 +117,8 @@ class Streets:
         Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None if
         places may be snapped to all arcs that are not `carried`.
     seconds, turn_seconds : numpy.ndarray or None
-        Seconds that each arc takes with the turn into it, and those of the turn, shape (num_arcs,) each, float32; None
-        if weights are durations, or if no durations are known.
+        Seconds that each arc takes with the turn into it, and those of the turn, which may be less than 0, shape
+        (num_arcs,) each, float32; None if weights are durations, or if no durations are known.
     mode : numpy.ndarray or None
         Mode of travel of each arc, an index into ``MODES``, shape (num_arcs,), uint8; None if unknown.
     classes : numpy.ndarray or None
@@ -198,6 +202,7 @@ class Streets:
     source: npt.NDArray[np.uint8] | None = None
     source_names: tuple[str, ...] = ("profile",)
     basemap: Basemap | None = None
+    turn_bonus: npt.NDArray[np.uint32] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
@@ -205,7 +210,7 @@ class Streets:
     #: Those that are indices into `names`.
     TEXTS_OR_NONE = ("ref", "lanes", "destinations", "exits", "pronunciation")
     PER_ARC_OR_NONE = (
-        *("turn", "roundabout", "link", "snappable", "road_class", "num_lanes", *TEXTS_OR_NONE),
+        *("turn", "turn_bonus", "roundabout", "link", "snappable", "road_class", "num_lanes", *TEXTS_OR_NONE),
         *("seconds", "turn_seconds", "mode", "classes", "left_hand"),
     )
     PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
@@ -224,6 +229,7 @@ class Streets:
         "points": np.int32,
         "junction": np.uint32,
         "turn": np.uint32,
+        "turn_bonus": np.uint32,
         "memory": np.uint32,
         "layer": np.uint8,
         "ref": np.uint32,
@@ -269,6 +275,12 @@ class Streets:
     def turns(self) -> str:
         """Kind of turns in the graph: "none", "restrictions" or "costs"."""
         return "none" if self.junction is None else "restrictions" if self.turn is None else "costs"
+
+    @cached_property
+    def turn_weight(self) -> npt.NDArray[np.int64] | npt.NDArray[np.uint32] | None:
+        """Weight of the turn into each arc, `turn` less `turn_bonus`, shape (num_arcs,); None if turns cost nothing."""
+        turn, bonus = self.turn, self.turn_bonus
+        return turn if turn is None or bonus is None else own(turn.astype(np.int64) - bonus)
 
     def check(self, num_arcs: int, num_nodes: int | None = None) -> None:
         """Raise `GraphError` unless the arrays fit each other and a graph of `num_arcs` arcs and `num_nodes` nodes."""
@@ -332,6 +344,13 @@ class Streets:
         if wrong.any():
             at = int(np.argmax(wrong))
             raise GraphError(f"streets.length[{at}] is {self.length[at]:g}; give metres from 0 to {MOST_METRES:.0f}")
+        if self.turn_bonus is not None:
+            if self.turn is None:
+                raise GraphError("streets.turn_bonus is given without streets.turn; give both, or leave the bonus out")
+            both = (self.turn > 0) & (self.turn_bonus > 0)
+            if both.any():
+                at = int(np.argmax(both))
+                raise GraphError(f"streets.turn_bonus[{at}] is {self.turn_bonus[at]} though streets.turn is not 0")
         if self.layer is not None and num_nodes and int(self.layer.max()) >= _NUM_LAYERS:
             at = int(np.argmax(self.layer))
             raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
@@ -369,7 +388,8 @@ class Streets:
             raise GraphError("streets.classes holds a class outside streets.class_names")
         for name in ("seconds", "turn_seconds", "piece_seconds"):
             array = getattr(self, name)
-            if array is not None and not ((array >= 0) & np.isfinite(array)).all():
+            least = -np.inf if name == "turn_seconds" else 0
+            if array is not None and not ((array >= least) & np.isfinite(array)).all():
                 raise GraphError(f"streets.{name} holds a number that is no duration; give finite seconds from 0")
         if self.seconds is not None and self.seconds_per_weight:
             raise GraphError("streets.seconds are given though weights are durations; leave one of the two out")
@@ -404,7 +424,9 @@ class Streets:
         GraphError
             If weights are durations, and a unit would be too short or too long.
         """
-        turn = self.turn
+        turn, bonus = self.turn, self.turn_bonus
+        if bonus is not None:
+            bonus = own(np.rint(np.minimum(bonus / unit, 2.0**32 - 1)).astype(np.uint32))
         if turn is not None:
             exact = np.minimum(turn / unit, 2.0**32 - 1)
             rounded = np.rint(exact).astype(np.uint32)
@@ -412,7 +434,7 @@ class Streets:
         seconds = self.seconds_per_weight * unit
         if seconds and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
             raise GraphError(f"a unit of weight would be {seconds:g} s; give a scale by which it is nearer to a second")
-        return replace(self, turn=turn, seconds_per_weight=seconds)
+        return replace(self, turn=turn, turn_bonus=bonus, seconds_per_weight=seconds)
 
     def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Return the weights of arcs without the turns into them, shape (num_arcs,), given the weights with turns.
@@ -431,7 +453,10 @@ class Streets:
         if (weights < self.turn).any():
             at = int(np.argmax(weights < self.turn))
             raise GraphError(f"weight[{at}] is {weights[at]}, less than the {self.turn[at]} that the turn takes")
-        return weights - self.turn
+        if self.turn_bonus is None:
+            return weights - self.turn
+        driven = weights.astype(np.int64) - self.turn + self.turn_bonus
+        return np.asarray(np.minimum(driven, 2**32 - 1), np.uint32)
 
     @property
     def measure(self) -> Callable[..., Any]:

@@ -196,8 +196,8 @@ def _speed_weights(graph: Graph, ways: npt.NDArray[np.int64], speed: npt.NDArray
     with np.errstate(over="ignore"):  # infinity is refused below
         units = np.rint(streets.length[arcs] * 3.6 / speed[which] / streets.seconds_per_weight)
     weights = np.maximum(units, 1.0)
-    if streets.turn is not None:
-        weights += streets.turn[arcs]
+    if streets.turn_weight is not None:
+        weights = np.maximum(weights + streets.turn_weight[arcs], 1.0)
     if len(weights) and not weights.max() < UNREACHABLE:
         at = int(which[np.argmax(weights)])
         raise QueryError(f"at {speed[at]:g} km/h way {ways[at]} takes longer than 32 bits hold; give a higher speed")

@@ -11,7 +11,7 @@ from vkssp.graph import Graph
 from vkssp.jit import kernels
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
-from vkssp.routing.part_weights import part_weight, turn_weight, turn_weights
+from vkssp.routing.part_weights import entered_weight, part_weight, turn_weights
 from vkssp.routing.snap import StreetIndex
 
 Floats = npt.NDArray[np.float64]
@@ -181,7 +181,9 @@ def _weights(
     weights: npt.NDArray[np.int64] = graph.weight[arcs].astype(np.int64)
     for place in {0, len(arcs) - 1} if len(arcs) else ():  # the others are travelled whole
         arc, part = int(arcs[place]), float(parts[place])
-        turn = 0 if begun and place == 0 else turn_weight(graph, arc)
         start, end = cuts[0] if place == 0 else None, cuts[1] if place == len(arcs) - 1 else None
-        weights[place] = part_weight(graph, arc, part, start, end) + turn
+        is_begun = begun and place == 0
+        weights[place] = (
+            part_weight(graph, arc, part, start, end) if is_begun else entered_weight(graph, arc, part, end)
+        )
     return weights

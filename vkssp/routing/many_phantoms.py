@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.graph.csr import ranges, within
 from vkssp.routing.lines import Snap
-from vkssp.routing.part_weights import Points, part_weights, turn_weights
+from vkssp.routing.part_weights import Points, entered_weights, part_weights
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
@@ -120,7 +120,7 @@ def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes
     plain, apart = _apart(index, snaps, find_goals)
     points = _Points(index, plain)
     point, arc, at = points.street_arcs()
-    weight = turn_weights(index.graph, arc) + part_weights(index.graph, arc, at, end=points.on.take(point))
+    weight = entered_weights(index.graph, arc, at, points.on.take(point))
     ends = point, index.graph.tail[arc], weight, arc, at, np.zeros(len(arc))
     if index.knows_turns:
         return _best(index, len(snaps), ends, apart, points.nodes())

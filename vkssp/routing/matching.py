@@ -36,7 +36,7 @@ from vkssp.route import Leg, Place, Route, made
 from vkssp.routing.bands import mercator
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
-from vkssp.routing.part_weights import Points, part_weight, part_weights, turn_weights
+from vkssp.routing.part_weights import Points, entered_weights, part_weight, part_weights
 from vkssp.routing.places import listed_places, place_of
 from vkssp.routing.route_assembly import end_to_end, joined, leg_of
 from vkssp.routing.snap import StreetIndex
@@ -339,7 +339,7 @@ def _states(index: StreetIndex, snaps: Sequence[Snap]) -> _States:
     ends = kernels("vkssp.routing.kernels.matching").Ends
     here = Points.of(snaps).take(point)
     seeds = ends(begin, graph.head[arc], part_weights(graph, arc, 1.0 - at, start=here), (1.0 - at) * metres)
-    goals = ends(begin, graph.tail[arc], turn_weights(graph, arc) + part_weights(graph, arc, at, end=here), at * metres)
+    goals = ends(begin, graph.tail[arc], entered_weights(graph, arc, at, here), at * metres)
     where = begin[:-1]
     return _States(point[where], backward[where], arc, at, begin, seeds, goals)
 

@@ -24,15 +24,14 @@ Floats = npt.NDArray[np.float64]
 
 
 def turn_weight(graph: Graph, arc: int) -> int:
-    """Return the weight of the turn into an arc."""
-    streets = graph.streets
-    return 0 if streets is None or streets.turn is None else int(streets.turn[arc])
+    """Return the weight of the turn into an arc, which may be less than 0."""
+    turn = None if graph.streets is None else graph.streets.turn_weight
+    return 0 if turn is None else int(turn[arc])
 
 
 def turn_weights(graph: Graph, arcs: Indices) -> Indices:
-    """Return the weights of the turns into arcs, int64."""
-    streets = graph.streets
-    turn = None if streets is None else streets.turn
+    """Return the weights of the turns into arcs, which may be less than 0, int64."""
+    turn = None if graph.streets is None else graph.streets.turn_weight
     return np.zeros(len(arcs), np.int64) if turn is None else turn[arcs].astype(np.int64)
 
 
@@ -66,6 +65,11 @@ def part_weight(graph: Graph, arc: int, part: float, start: Snap | None = None, 
             own = int(streets.piece_weight[at, side])
             weights[which] = int(passed[at + side, side]) + units_before(streets, line, side, own, snap.share)
     return weights[1] - weights[0]
+
+
+def entered_weight(graph: Graph, arc: int, part: float, end: Snap | None = None) -> int:
+    """Return the weight of the first part of an arc with the turn into it, 0 if the turn takes more off than it."""
+    return max(turn_weight(graph, arc) + part_weight(graph, arc, part, end=end), 0)
 
 
 def units_before(streets: Streets, line: int, side: int, own: int, share: float) -> int:
@@ -137,3 +141,8 @@ def part_weights(
             before = passed[at + side, side] + np.where(from_end == (side > 0), units, own - units)
             weights[which] = np.where(here, before, weights[which])
     return np.where(known, weights[1] - weights[0], found)
+
+
+def entered_weights(graph: Graph, arcs: Indices, parts: Floats, end: Points | None = None) -> Indices:
+    """Return the weights of the first parts of arcs, one for each arc, as `entered_weight` does for one; int64."""
+    return np.asarray(np.maximum(turn_weights(graph, arcs) + part_weights(graph, arcs, parts, end=end), 0), np.int64)

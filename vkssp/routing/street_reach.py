@@ -114,7 +114,7 @@ def approach(index: StreetIndex, distances: Uint32s, *, reverse: bool = False) -
         return Approach(node, weight, graph.weight, falls)
     along = graph.streets.without_turns(graph.weight)
     if not reverse:  # a trip that begins on an arc does not turn into it
-        weight += graph.weight - along
+        weight += graph.weight.astype(np.int64) - along
     weight[graph.streets.carried] = NEVER
     return Approach(node, weight, along, falls)
 
@@ -196,10 +196,15 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int, reverse: bool) 
     """Return the part of each polyline that is covered from its start, and the part that is covered from its end."""
     graph, rise, fall = index.graph, np.zeros(index.num_polylines), np.zeros(index.num_polylines)
     streets, none = graph.streets, np.zeros(0, np.bool_)
-    turn = np.zeros(0, np.uint32) if streets is None or streets.turn is None else streets.turn
+    turn = None if streets is None else streets.turn_weight
     opened = np.zeros(0) if index.avoided is None else open_parts(index, reverse=reverse)
     kernels("vkssp.routing.kernels.reach").put_reached(
-        *(graph.head if reverse else graph.tail, distances, graph.weight, turn),
+        *(
+            graph.head if reverse else graph.tail,
+            distances,
+            graph.weight,
+            np.zeros(0, np.uint32) if turn is None else turn,
+        ),
         *(none if streets is None else streets.carried, index.backward, index.polyline_of),
         *(opened, min(limit, NEVER), reverse, rise, fall),
     )

@@ -160,7 +160,9 @@ def _kmh(graph: Graph, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         seconds -= 0.0 if streets.turn_seconds is None else streets.turn_seconds[arcs]
     else:
         seconds = graph.weight[arcs].astype(np.float64)
-        seconds = (seconds - (0 if streets.turn is None else streets.turn[arcs])) * streets.seconds_per_weight
+        seconds = (
+            seconds - (0 if streets.turn_weight is None else streets.turn_weight[arcs])
+        ) * streets.seconds_per_weight
     metres = streets.length[arcs].astype(np.float64)
     return np.asarray(np.where(seconds > 0.0, 3.6 * metres / np.where(seconds > 0.0, seconds, 1.0), 0.0).clip(0, 999))
 

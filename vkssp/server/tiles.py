@@ -133,7 +133,7 @@ def _costs(graph: Graph, streets: Streets, arcs: _Ints) -> tuple[_Floats, _Float
     """Return weights and seconds of arcs without the turns into them, and of these turns."""
     unit = duration(graph, 1) or graph.scale or 1.0
     none = np.zeros(len(arcs), np.float64)
-    of_turns = np.asarray(none if streets.turn is None else streets.turn[arcs] * unit, np.float64)
+    of_turns = np.asarray(none if streets.turn_weight is None else streets.turn_weight[arcs] * unit, np.float64)
     weights = np.asarray(graph.weight[arcs] * unit - of_turns, np.float64)
     if streets.seconds is None:
         return weights, weights, of_turns, of_turns

@@ -25,7 +25,8 @@ class Figure:
     whole : numpy.ndarray
         Value of each arc, including the turn into it, shape (num_arcs,), float64.
     turn : numpy.ndarray or None
-        Share of the turn into each arc, shape (num_arcs,), float64; None if turns add nothing.
+        Share of the turn into each arc, which may be less than 0, shape (num_arcs,), float64; None if turns add
+        nothing.
     in_units : bool
         Whether parts of arcs have whole units that phantom nodes tell; otherwise they have shares by length.
     per_metre : float
@@ -48,8 +49,11 @@ class Figure:
         return self.part(arcs, 1.0 - at, units)
 
     def ended(self, arcs: npt.NDArray[np.int64], at: Floats, units: Floats) -> Floats:
-        """Return the values of arcs up to points, where paths end, with the turns into them; 0 without an arc."""
-        return self.part(arcs, at, units) + self._turn(arcs)
+        """Return the values of arcs up to points, where paths end, with the turns into them; 0 without an arc.
+
+        None is less than 0, even if the turn takes more off than the part of the arc.
+        """
+        return np.maximum(self.part(arcs, at, units) + self._turn(arcs), 0.0)
 
     def _turn(self, arcs: npt.NDArray[np.int64]) -> Floats:
         return np.zeros(len(arcs)) if self.turn is None else self._of(self.turn, arcs)
@@ -86,7 +90,7 @@ def metres_of(graph: Graph) -> Figure:
 
 def weights_of(graph: Graph) -> Figure:
     """Return the weights of arcs; those of parts of arcs are whole."""
-    turn = None if graph.streets is None else graph.streets.turn
+    turn = None if graph.streets is None else graph.streets.turn_weight
     return Figure(graph.weight.astype(np.float64), None if turn is None else turn.astype(np.float64), in_units=True)
 
 

@@ -36,7 +36,7 @@ def put_reached(
     """
     for arc in range(len(nodes)):
         distance = distances[nodes[arc]]
-        if distance == _UNREACHABLE or (len(carried) > 0 and carried[arc]):
+        if distance == _UNREACHABLE or distance > limit or (len(carried) > 0 and carried[arc]):
             continue
         turned = np.int64(turn[arc]) if len(turn) > 0 else 0
         along = np.int64(weight[arc]) - turned

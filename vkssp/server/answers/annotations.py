@@ -95,7 +95,7 @@ def _pieces(graph: Graph, leg: Leg) -> _Pieces:
     metres = measure(*here.T, *there.T)
     whole = np.bincount(arc_of, metres, len(arcs))[arc_of]
     share = np.divide(metres, whole, out=np.zeros_like(metres), where=whole > 0)
-    turns = 0 if streets.turn is None else streets.turn[arcs]
+    turns = 0 if streets.turn_weight is None else streets.turn_weight[arcs]
     # Units of pieces, or None, those of whole arcs, and the unit.
     amounts: list[tuple[Any, Floats, float]] = [
         (streets.piece_weight, graph.weight[arcs].astype(np.float64) - turns, duration(graph, 1) or graph.scale or 1.0)
