@@ -73,6 +73,7 @@ def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path: Path) -> None:
     assert graph.streets is not None
     more = {
         "turn": np.array([0, 1, 2], np.uint32),
+        "turn_bonus": np.array([3, 0, 0], np.uint32),
         "ref": np.array([1, 0, 1], np.uint32),
         "roundabout": np.array([True, False, False]),
         "link": np.array([False, False, True]),

@@ -172,6 +172,20 @@ def test_a_short_slip_road_is_part_of_its_turn(tmp_path: Path) -> None:
     assert (steps[1].lat, steps[1].lon, steps[1].way) == (0.0, pytest.approx(-0.0004), 4)
 
 
+@pytest.mark.parametrize(
+    ("metres", "words"),
+    [(25, ["Turn right onto Far"]), (42, ["Turn right onto Far"]), (48, ["Turn right onto Near", "Continue onto Far"])],
+)
+def test_a_name_that_changes_near_a_turn(tmp_path: Path, metres: int, words: list[str]) -> None:
+    nodes = {**CROSS, 4: (-0.003, 0.0), 10: (-metres / 111_195.0, 0.0)}
+    ways: list[Way] = [(1, [1, 0, 3], road("Cross")), (2, [0, 10], road("Near")), (3, [10, 4], road("Far"))]
+    there = told(tmp_path, nodes, ways, WEST, (-0.003, 0.0))
+    assert [step.instruction for step in there[1:-1]] == words
+    back = told(tmp_path, nodes, ways, (-0.003, 0.0), WEST)
+    # On the way back the turn is told where it is, not where the name changes before it.
+    assert [(step.lat, step.name) for step in back[1:-1]] == [(0.0, "Cross")]
+
+
 def test_u_turns_ferries_and_via_points(tmp_path: Path) -> None:
     nodes = {1: (0.0, 0.0), 2: (0.0, 0.002), 3: (0.0, 0.02), 4: (0.0, 0.03)}
     ways: list[Way] = [

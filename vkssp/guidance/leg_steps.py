@@ -66,6 +66,8 @@ _TRIM_M = 1.0
 _BEARING_STEP = 15
 #: Metres of a street between two turns that may be one.
 _COLLAPSE_M = 30.0
+#: Metres of a street between a turn and a new name that may be told with it.
+_NEW_NAME_M = 1.5 * _COLLAPSE_M
 #: Metres of a jog between two streets that cross a third one.
 _STAGGERED_M = 3.0
 #: Metres of a street whose new name is not worth an instruction.
@@ -543,15 +545,25 @@ class LegTurns:
         ):
             kind = following.kind
             modifier = _modifier_of(self._total_angle(at))
-            self._join(at)
-            current.kind = kind
-            current.modifier = following.modifier if kind in _KEPT else modifier
+            if is_named:  # the turn is told where it is, not where the name changes before it
+                del self.turns[at]
+                kept = following
+            else:
+                self._join(at)
+                kept = current
+            kept.kind = kind
+            kept.modifier = following.modifier if kind in _KEPT else modifier
             if kind in (TURN, CONTINUE):
-                current.kind = CONTINUE if self._same_name(before, current) else TURN
+                kept.kind = CONTINUE if self._same_name(before, kept) else TURN
             return True
         name_follows = _is_name_change(following)
         bend_follows = following.kind == SUPPRESSED and following.modifier != STRAIGHT and same_side
         no_choice = choices == 1 and current.modifier != STRAIGHT
+        # A name that a street gets a bit after a turn onto it is told with the turn.
+        gets_name = following.kind == NEW_NAME and (following.modifier == STRAIGHT or choices == 1)
+        if shown and not is_named and gets_name and length <= _NEW_NAME_M:
+            self._adjust(at, before, current)
+            return True
         if short and (
             (shown and ((name_follows and not is_named) or bend_follows))
             or (current.kind == SUPPRESSED and following.kind == NEW_NAME and length < 0.25 * _COLLAPSE_M)
