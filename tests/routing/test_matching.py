@@ -330,8 +330,11 @@ def test_traces_and_trips_over_streets_on_which_no_trip_begins() -> None:
     places = [(0.0, x * UNIT) for x in (5.0, 6.0, 7.0)]
     with Router(graph, device="cpu") as router:
         with pytest.raises(NoRouteError):
-            router.match(places)
-        assert router.match(places, snapping="any").routes[0].distance_m == pytest.approx(222.4, abs=0.2)
+            router.match(places, snapping="default")
+        assert router.match(places).routes[0].distance_m == pytest.approx(222.4, abs=0.2)
+        # From the street onto the ferry, also with conditions.
+        across = [Stop(0.0, x * UNIT, bearing=(90, 20)) for x in (2.0, 3.0, 5.0, 6.0)]
+        assert router.match(across).properties["matched"] == 4
         assert router.trip(places, snapping="any").route.distance_m == pytest.approx(444.8, abs=0.3)
         (route,) = router.alternatives(places[0], places[2], snapping="any")
         assert route.distance_m == pytest.approx(222.4, abs=0.2)

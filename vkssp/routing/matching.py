@@ -40,7 +40,7 @@ from vkssp.routing.part_weights import Points, entered_weights, part_weight, par
 from vkssp.routing.places import listed_places, place_of
 from vkssp.routing.route_assembly import end_to_end, joined, leg_of
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.stops import CheckedStop, with_snapping
+from vkssp.routing.stops import SNAPPINGS, CheckedStop
 from vkssp.solver.phantom_node import PhantomNode
 
 if TYPE_CHECKING:
@@ -211,7 +211,8 @@ class Trace(NamedTuple):
     `places` are latitude and longitude in degrees, shape (k, 2); `seconds` is None if times are not known; `radius` is
     the standard deviation of each position in metres; `bearing` has a direction and what it may differ by, in degrees,
     NaN where any will do, shape (k, 2). `kept` are the numbers of the positions that are used, `legs` the numbers of
-    those that the legs join. `stops` are the positions with conditions, None for the others.
+    those that the legs join. `stops` are the positions with conditions, None for the others. `any_street` says whether
+    streets count on which no trip begins.
     """
 
     places: npt.NDArray[np.float64]
@@ -221,6 +222,7 @@ class Trace(NamedTuple):
     kept: npt.NDArray[np.int64]
     legs: npt.NDArray[np.int64] | None
     stops: Sequence[CheckedStop | None]
+    any_street: bool
 
 
 def checked_trace(
@@ -235,8 +237,7 @@ def checked_trace(
 ) -> Trace:
     """Return the positions of a trace, or raise `QueryError`; see `vkssp.Router.match`."""
     listed = listed_places(index, trace, "trace", "positions of the trace")
-    if snapping != "default":
-        listed = [with_snapping(one, snapping) for one in listed]
+    any_street = choice(snapping, "snapping", SNAPPINGS) == "any"
     stops = [one if isinstance(one, CheckedStop) else None for one in listed]
     places = np.array(listed, np.float64)
     count = len(places)
@@ -273,7 +274,7 @@ def checked_trace(
     kept = np.arange(count)
     if tidy:
         kept = _tidied(places, seconds, {0, count - 1} if legs is None else set(legs.tolist()))
-    return Trace(places, seconds, radius, bearing, kept, legs, stops)
+    return Trace(places, seconds, radius, bearing, kept, legs, stops, any_street)
 
 
 def _numbers(radiuses: float | Sequence[float | None] | None, count: int) -> npt.NDArray[np.float64]:
@@ -555,9 +556,9 @@ def _candidates(index: StreetIndex, trace: Trace) -> tuple[list[Snap], npt.NDArr
     ):
         stop = trace.stops[trace.kept[at]]
         if stop is None:
-            near = index.nearest_streets(lat, lon, _MOST_STREETS, limit=REACH * radius)
+            near = index.nearest_streets(lat, lon, _MOST_STREETS, limit=REACH * radius, any_street=trace.any_street)
         else:
-            near = _meeting(index, stop, REACH * radius)
+            near = _meeting(index, stop, REACH * radius, trace.any_street)
         if index.avoided is not None:
             near = [snap for snap in near if not index.avoided.touched[snap.polyline]]
         snaps += [_on_first_piece(index, snap) for snap in near]
@@ -581,11 +582,11 @@ def _on_first_piece(index: StreetIndex, snap: Snap) -> Snap:
     return snap._replace(segment=snap.segment + int(snap.share) - 1 + is_later, share=float(not is_later))
 
 
-def _meeting(index: StreetIndex, place: CheckedStop, limit: float) -> list[Snap]:
+def _meeting(index: StreetIndex, place: CheckedStop, limit: float, any_street: bool) -> list[Snap]:
     """Return the points on streets up to a limit that meet the conditions of a position."""
     stop = place.stop
     radius = limit if stop.radius_m is None else min(float(stop.radius_m), limit)
-    place = CheckedStop(replace(stop, radius_m=radius), place.any_street)
+    place = CheckedStop(replace(stop, radius_m=radius), any_street)
     is_known = stop.hint is not None and index.hints.decode(stop.hint, *place) is not None
     return index.nearest_for(place, 1 if is_known else _MOST_STREETS)
 

@@ -601,7 +601,7 @@ class Router(Resource):
         waypoints: Sequence[int] | None = None,
         max_speed_kmh: float = MAX_SPEED_KMH,
         steps: bool = False,
-        snapping: str = "default",
+        snapping: str = "any",
     ) -> Matching:
         """Return the routes that a vehicle most probably took, given inaccurate positions along its way.
 
@@ -635,7 +635,8 @@ class Router(Resource):
         steps : bool
             Whether to put instructions into `Route.steps`.
         snapping : str
-            See `route`.
+            ``"any"``: the vehicle may have been on all streets, also on those on which the profile lets no trip begin,
+            such as ferries and private drives; ``"default"``: not on these.
 
         Returns
         -------

@@ -427,6 +427,7 @@ class StreetIndex(StreetLines):
         leaving: bool = False,
         reached: bool = False,
         limit: float | None = None,
+        any_street: bool = False,
     ) -> list[Snap]:
         """Return the points nearest to a place on the nearest streets, one for each street, the nearest first.
 
@@ -438,6 +439,8 @@ class StreetIndex(StreetLines):
             Maximum number of streets; the result has fewer if no more are within the limit.
         leaving, reached, limit
             As for `nearest`.
+        any_street : bool
+            Take all streets, also those on which no trip begins.
 
         Raises
         ------
@@ -447,7 +450,7 @@ class StreetIndex(StreetLines):
         ((lat, lon),) = _pairs([(lat, lon)]).tolist()
         number, metres = whole_number(number, "number", 1, 2**31 - 1), self._metres(limit)
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
-        return self._nearest_streets(lat, lon, number, allowed, metres)
+        return self._nearest_streets(lat, lon, number, self._any_street if any_street else allowed, metres)
 
     def nearest_among(self, places: npt.ArrayLike, among: Bools) -> list[Snap | None]:
         """Return the nearest point to each of some places on streets of a mask on which trips may begin."""

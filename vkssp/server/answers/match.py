@@ -29,7 +29,7 @@ def match(dataset: Dataset, request: MatchRequest) -> dict[str, Any]:
         graph = router.graph
         try:
             found = router.match(
-                request.coordinates,  # OSRM heeds neither hints nor approaches here
+                request.coordinates,  # OSRM heeds neither hints, approaches nor snapping here
                 request.timestamps,
                 radiuses,
                 gaps=request.gaps,
@@ -37,7 +37,6 @@ def match(dataset: Dataset, request: MatchRequest) -> dict[str, Any]:
                 bearings=request.bearings,
                 waypoints=in_order(request.waypoints),
                 steps=request.steps,
-                snapping=request.snapping,
             )
         except NoRouteError as error:
             if not any(_has_street(router, request, radiuses, at) for at in range(len(request.coordinates))):
@@ -66,7 +65,7 @@ def _has_street(router: Router, request: MatchRequest, radiuses: list[float | No
     radius = (None if radiuses is None else radiuses[at]) or RADIUS_M
     bearing = None if request.bearings is None else request.bearings[at]
     try:
-        router.nearest(Stop(*request.coordinates[at], bearing, REACH * radius), snapping=request.snapping)
+        router.nearest(Stop(*request.coordinates[at], bearing, REACH * radius), snapping="any")
     except QueryError:
         return False
     return True
