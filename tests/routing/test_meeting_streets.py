@@ -14,8 +14,11 @@ NODES = {1: (0.0, 0.0), 2: (0.0, 0.01), 3: (-0.01, 0.01), 4: (-0.01, 0.02)}
 WAYS = [(1, [1, 2], {"highway": "primary"}), (2, [2, 3], {"route": "ferry"}), (3, [3, 4], {"highway": "primary"})]
 
 
-def test_boarding_takes_the_time_of_a_turn(tmp_path: Path) -> None:
-    graph = read_graph(write_osm(tmp_path / "m.osm", NODES, WAYS), turns="costs")
+@pytest.mark.parametrize("rounded", [False, True])
+def test_boarding_takes_the_time_of_a_turn(tmp_path: Path, rounded: bool) -> None:
+    profile = tmp_path / "car.toml"
+    profile.write_text(f'extends = "car"\nround_pieces = {str(rounded).lower()}\n')
+    graph = read_graph(write_osm(tmp_path / "m.osm", NODES, WAYS), profile=profile, turns="costs")
     with Router(graph, device="cpu") as router:
         ends = [(1, 2), (2, 3), (3, 4), (1, 4)]
         to, ferry, off, whole = (router.route(NODES[a], NODES[b], steps=True) for a, b in ends)

@@ -162,6 +162,18 @@ def test_names_may_be_in_the_list_twice(tmp_path: Path) -> None:
             assert [step.type for step in router.route(WEST, EAST, steps=True).steps] == ["depart", "arrive"]
 
 
+def test_classes_are_told_where_they_change(tmp_path: Path) -> None:
+    one = [(1, [1, 0], road("Main")), (3, [0, 3], road("Main"))]
+    graph, _ = imported(tmp_path, CROSS, one, turns="costs")
+    assert graph.streets is not None
+    in_tunnel = (graph.streets.way == 3).astype(np.uint32)
+    graph = replace(graph, streets=replace(graph.streets, classes=in_tunnel, class_names=("tunnel",)))
+    with Router(graph, "dijkstra") as router:
+        steps = router.route(WEST, EAST, steps=True).steps
+    assert [step.type for step in steps] == ["depart", "arrive"]
+    assert [one.classes for one in steps[0].intersections] == [(), ("tunnel",)]
+
+
 def test_a_short_slip_road_is_part_of_its_turn(tmp_path: Path) -> None:
     nodes = {**CROSS, 10: (0.0, -0.0004), 11: (-0.0004, 0.0)}
     link = {"highway": "primary_link", "oneway": "yes"}

@@ -291,8 +291,9 @@ class LegTurns:
         return self._open[turn.row]
 
     def _alone(self, at: int) -> bool:
-        """Return whether there is no intersection between a manoeuvre and the next one."""
-        return self.turns[at + 1].row - max(self.turns[at].row, self.turns[at].last) == 1
+        """Return whether no other street meets the leg between a manoeuvre and the next one."""
+        first, last = max(self.turns[at].row, self.turns[at].last) + 1, self.turns[at + 1].row
+        return all(row[4] == 2 for row in self._rows[first:last])
 
     def _between(self, at: int) -> float:
         """Return the metres from the end of a manoeuvre, perhaps between carriageways, to the next one."""

@@ -37,7 +37,7 @@ _RANK_BITS = 31
 #: Columns of `Net.side`; those that are made here later are of the tail for now.
 _COLUMNS = (
     *("tail", "head", "tail", "name", "ref", "pronunciation", "exits", "lanes", "destinations", "rank", "flags"),
-    *("mode", "num_lanes", "tail", "tail"),
+    *("mode", "num_lanes", "tail", "tail", "classes"),
 )
 #: Metres of the radius up to which a roundabout may be like an intersection, and its streets: how many at most, and how
 #: many degrees apart at least.
@@ -122,6 +122,7 @@ class GuidanceNetwork:
         data = [text.encode("utf-8", "surrogateescape") for text in self.texts]
         text_first = np.concatenate([[0], np.cumsum([len(one) for one in data])]).astype(np.int64)
         columns |= {"tail": tail, "head": head, "rank": rank, "flags": flags}
+        columns["classes"] = np.zeros(count, np.int64) if self._classes is None else self._classes
         table = np.zeros((count + 1, len(_COLUMNS)), np.int64)
         for at, name in enumerate(_COLUMNS):
             table[:count, at] = columns[name]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.routing.lines import Door, Inside, Snap
 from vkssp.routing.open_areas import weight_inside
-from vkssp.routing.part_weights import entered_weight, part_weight
+from vkssp.routing.part_weights import entered_weight, part_weight, turn_weight
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode
 
@@ -123,8 +123,8 @@ def _turned_off(index: StreetIndex, snap: Snap, arrived: set[int]) -> list[Phant
             arcs = [arc for arc in index.arcs_out(node) if index.usable[index.polyline_of[arc]]]
             # The arc along the point's own street is told, so that the turn into it counts in the leg.
             own = [arc for arc in arcs if index.polyline_of[arc] == snap.polyline]
-            found += [PhantomNode(node, entered_weight(index.graph, arc, 0.0), arc, 0.0) for arc in own]
-            found += [PhantomNode(node, entered_weight(index.graph, arc, 0.0)) for arc in arcs if arc not in own]
+            found += [PhantomNode(node, max(turn_weight(index.graph, arc), 0), arc, 0.0) for arc in own]
+            found += [PhantomNode(node, max(turn_weight(index.graph, arc), 0)) for arc in arcs if arc not in own]
     return found
 
 
@@ -314,7 +314,7 @@ def _directed_goals(index: StreetIndex, snap: Snap, arcs: Iterable[int]) -> list
         if at == 1.0:
             found.append(PhantomNode(int(index.graph.head[arc]), 0))
         elif at == 0.0:
-            found.append(PhantomNode(int(index.graph.tail[arc]), entered_weight(index.graph, arc, 0.0)))
+            found.append(PhantomNode(int(index.graph.tail[arc]), max(turn_weight(index.graph, arc), 0)))
         else:
             found += _goals(index, snap, [arc])
     return found

@@ -29,11 +29,12 @@ MOST_ROADS = 64
 
 #: Columns of `Net.side`: the place at each end, -1 if none; the side that continues it at a place that is no
 #: intersection, -1 if it ends at one; indices of texts, 0 for none; rank, flags, mode of travel, number of lanes;
-#: the first of its nodes in `Net.heads`; and the other carriageway of the street that it leaves with, -1 if none.
+#: the first of its nodes in `Net.heads`; the other carriageway of the street that it leaves with, -1 if none; and the
+#: bits of its classes.
 (
     TAIL, HEAD, FOLLOW, NAME, REF, SPOKEN, EXITS, LANES, DESTINATIONS, RANK, FLAGS, MODE, NUM_LANES, HEADS_FIRST,
-    PARTNER,
-) = range(15)  # fmt: skip
+    PARTNER, CLASSES,
+) = range(16)  # fmt: skip
 #: Columns of `Net.metric`: bearing in degrees at which a side leaves its tail, its metres, and the bearing of its first
 #: piece.
 BEARING, LENGTH, START = range(3)

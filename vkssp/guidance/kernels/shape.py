@@ -8,6 +8,7 @@ from typing import Any
 from vkssp.guidance.kernels.net import (
     BEARING,
     CIRCULAR,
+    CLASSES,
     DESTINATIONS,
     EXITS,
     FLAGS,
@@ -56,6 +57,7 @@ def same_street(net: Any, one: Any, two: Any) -> Any:
         and net.side[one, RANK] == net.side[two, RANK]
         and net.side[one, FLAGS] == net.side[two, FLAGS]
         and net.side[one, MODE] == net.side[two, MODE]
+        and net.side[one, CLASSES] == net.side[two, CLASSES]
         and net.side[one, DESTINATIONS] == net.side[two, DESTINATIONS]
     )
 

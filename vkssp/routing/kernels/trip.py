@@ -22,7 +22,7 @@ def best_tour(cost: Floats, rest: Any, tour: Ints) -> None:
     """Write the shortest tour from the first place through all others and back, by dynamic programming.
 
     `cost` has the cost of each leg, shape (n, n). `rest` has room for the cost of the rest of the tour, shape (2**(n -
-    1), n). Of several shortest tours the first in lexicographic order is taken.
+    1), n). Of several shortest tours the last in lexicographic order is taken, as in OSRM.
     """
     others = len(cost) - 1
     whole = (1 << others) - 1
@@ -38,10 +38,10 @@ def best_tour(cost: Floats, rest: Any, tour: Ints) -> None:
             rest[visited, here] = least
     here, visited, tour[0] = 0, 0, 0
     for at in range(1, len(cost)):
-        for there in range(others):
+        for there in range(others - 1, -1, -1):
             if visited >> there & 1:
                 continue
-            if cost[here, there + 1] + rest[visited | 1 << there, there + 1] <= rest[visited, here]:
+            if cost[here, there + 1] + rest[visited | 1 << there, there + 1] <= rest[visited, here] * (1.0 + _GAIN):
                 visited |= 1 << there
                 here = there + 1
                 break
