@@ -159,6 +159,18 @@ def test_a_turn_of_less_than_no_time_counts_where_it_is_taken(tmp_path: Path, we
                 assert router.route(start, end).duration_s == pytest.approx(before.route(start, end).duration_s)
 
 
+def test_what_turns_take_off_counts_beyond_them_only(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path)
+    changed = with_turn_penalties(graph, [[5, 2, 3]], [-20])
+    with Router(changed, device="cpu") as router, Router(graph, device="cpu") as before:
+        short, long = PIECE_S - 5, PIECE_S + 20
+        same, more = ([one.isochrones(NODES[5], s)[0].road_m for one in (before, router)] for s in (short, long))
+        assert same[1] == pytest.approx(same[0])
+        assert more[1] > more[0] + 300
+        cells = router.service_areas([NODES[5]], limit=long).streets
+        assert cells.weight.min() >= 0
+
+
 def test_no_turn_takes_more_off_than_its_streets_take(tmp_path: Path) -> None:
     for turn, b, expected in (([5, 2, 3], 4, 2 * PIECE_S), ([3, 2, 5], 5, 2 * PIECE_S)):
         changed = with_turn_penalties(graph_of(tmp_path), [turn], [-1e4])

@@ -81,7 +81,7 @@ class Approach(NamedTuple):
         Weight of the path between the place and the arc, with the turn into it, which covers no length, int64. `NEVER`
         if there is no path, and for ferries, since a trip neither begins nor ends in the middle of the sea.
     along : numpy.ndarray
-        Weight of travelling the whole arc, without the turn into it, uint32.
+        Weight of travelling the whole arc, without the turn into it but less what this takes off, uint32.
     falls : numpy.ndarray
         Whether the arc is covered from the end of its polyline, bool.
     """
@@ -113,8 +113,10 @@ def approach(index: StreetIndex, distances: Uint32s, *, reverse: bool = False) -
     if graph.streets is None:
         return Approach(node, weight, graph.weight, falls)
     along = graph.streets.without_turns(graph.weight)
-    if not reverse:  # a trip that begins on an arc does not turn into it
-        weight += graph.weight.astype(np.int64) - along
+    if not reverse and graph.streets.turn is not None:  # a trip that begins on an arc does not turn into it
+        weight += graph.streets.turn
+        if graph.streets.turn_bonus is not None:  # what turns take off the arc is shared by length
+            along = graph.weight - graph.streets.turn
     weight[graph.streets.carried] = NEVER
     return Approach(node, weight, along, falls)
 
