@@ -33,6 +33,7 @@ _FILES = {
     "map.js": ("vkssp.server", "pages/map.js", "text/javascript"),
     "api.js": ("vkssp.server", "pages/api.js", "text/javascript"),
     "background.js": ("vkssp.server", "pages/background.js", "text/javascript"),
+    "labels.js": ("vkssp.server", "pages/labels.js", "text/javascript"),
     "streets.js": ("vkssp.server", "pages/streets.js", "text/javascript"),
     "decode.js": ("vkssp.routing", "decode.js", "text/javascript"),
     "canvas.js": ("vkssp.routing", "canvas.js", "text/javascript"),
@@ -40,12 +41,13 @@ _FILES = {
     "leaflet.css": ("vkssp.routing", "vendor/leaflet.css", "text/css"),
     "leaflet.js": ("vkssp.routing", "vendor/leaflet.js", "text/javascript"),
 }
-#: Units of a tile along its side.
-EXTENT = 4096
-#: Largest zoom of tiles, and the least at which all streets are shown; below it only the classes of this rank or less.
+#: Units of a tile along its side, which has 256 pixels, and between points of a street that is drawn.
+EXTENT, _LEAST_STEP = 4096, 6
+#: Largest zoom of tiles, and the least at which all streets are shown; below it at least the ranks up to these, and
+#: more while the lines take not more than a share of the map where there are streets.
 _MOST_ZOOM, _ALL_ZOOM = 19, 13
 _RANKS = ((6, 1), (8, 2), (10, 4), (12, 6))
-_RANK_BITS = 31
+_RANK_BITS, _MOST_RANK, _DENSEST = 31, 15, 0.02
 # Streets of a tile, and names that a search returns, at the most.
 _MOST_STREETS, _MOST_NAMES = 20_000, 12
 _TILE = re.compile(r"[0-9]{1,2}/[0-9]{1,6}/[0-9]{1,6}\Z")
@@ -68,6 +70,45 @@ class _Streets:
         if streets is None or streets.road_class is None:
             return np.full(self.index.num_polylines, 4)
         return np.asarray(streets.road_class[self.arc] & _RANK_BITS)
+
+    @cached_property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """South, west, north and east of the streets, without ferries, which may lead far away."""
+        chosen, streets = np.ones(self.index.num_polylines, np.bool_), self.index.graph.streets
+        if streets is not None and streets.classes is not None and "ferry" in streets.class_names:
+            chosen = (streets.classes[self.arc] >> np.uint32(streets.class_names.index("ferry"))) & 1 == 0
+        if not chosen.any():
+            chosen[:] = True
+        ends = (self.south, np.min), (self.west, np.min), (self.north, np.max), (self.east, np.max)
+        south, west, north, east = (float(most(edge[chosen])) for edge, most in ends)
+        return south, west, north, east
+
+    @cached_property
+    def shown_ranks(self) -> list[int]:
+        """The largest rank that tiles of each zoom show."""
+        # Of a street that is cut at each junction, the larger side of its box is nearly its length.
+        west, north = in_tile(self.north, self.west, 0, 0, 0)
+        east, south = in_tile(self.south, self.east, 0, 0, 0)
+        length, rank = np.maximum(south - north, east - west), np.minimum(self.rank, _MOST_RANK)
+        scale = 2**_ALL_ZOOM
+        column = np.floor((west + east) / 2 * scale).astype(np.int64)
+        row = np.floor((south + north) / 2 * scale).astype(np.int64)
+        cells, cell = np.unique(column * scale + row, return_inverse=True)
+        ranks = _MOST_RANK + 1
+        sums = np.bincount(cell * ranks + rank, length, len(cells) * ranks).reshape(-1, ranks).cumsum(axis=1)
+        column, row, found = cells // scale, cells % scale, [_MOST_RANK]
+        for zoom in reversed(range(_ALL_ZOOM)):
+            scale //= 2
+            column, row = column // 2, row // 2
+            cells, cell = np.unique(column * scale + row, return_inverse=True)
+            sums = np.stack([np.bincount(cell, part, len(cells)) for part in sums.T], axis=1)
+            column, row = cells // scale, cells % scale
+            # What is beside a street, not the mean of the map, which is empty for the most part.
+            share = (sums**2).sum(axis=0) / np.maximum(sums.sum(axis=0), 1e-300) * scale / 256
+            few = int(np.searchsorted(np.maximum.accumulate(share), _DENSEST, "right")) - 1
+            least = next((rank for most, rank in _RANKS if zoom <= most), 8)
+            found.append(min(found[-1], max(few, least)))
+        return found[::-1]
 
     @cached_property
     def _folded(self) -> tuple[list[str], npt.NDArray[np.int64]]:
@@ -115,7 +156,7 @@ class _Streets:
         chosen = (self.east >= west - margin) & (self.west <= east + margin)
         chosen &= (self.north >= south - margin) & (self.south <= north + margin)
         if zoom < _ALL_ZOOM:
-            chosen &= self.rank <= next((rank for most, rank in _RANKS if zoom <= most), 8)
+            chosen &= np.minimum(self.rank, _MOST_RANK) <= self.shown_ranks[zoom]
         lines = np.flatnonzero(chosen)
         if len(lines) > _MOST_STREETS:
             lines = np.sort(lines[np.argsort(self.rank[lines], kind="stable")[:_MOST_STREETS]])
@@ -128,7 +169,7 @@ class _Streets:
         # Points that fall together with the one before are left out, but for the ends.
         line = np.repeat(np.arange(len(lines)), count)
         kept = np.ones(len(at), np.bool_)
-        near = (np.abs(np.diff(px)) + np.abs(np.diff(py)) < 4) & (line[1:] == line[:-1])
+        near = (np.abs(np.diff(px)) + np.abs(np.diff(py)) < _LEAST_STEP) & (line[1:] == line[:-1])
         kept[1:][near] = False
         kept[offset[1:] - 1] = True
         px, py, line = px[kept], py[kept], line[kept]
@@ -279,11 +320,11 @@ class LiveMap:
             profiles = []
             for name in self._datasets:
                 router = self._datasets.find(name).router
-                index, streets = router.index, router.graph.streets
+                streets = router.graph.streets
                 profiles.append(
                     {
                         "name": name,
-                        "bounds": [index.south, index.west, index.north, index.east],
+                        "bounds": self._of(name)[0].bounds,
                         "classes": [] if streets is None or streets.classes is None else list(streets.class_names),
                         "has_durations": router.metric == "duration",
                         "basemap": self._basemaps.digest(router.graph),

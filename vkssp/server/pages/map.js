@@ -555,6 +555,7 @@ try {
   streets = streetLayer(L, { profile: () => profile.name, look: () => ({ bySpeed: $("by-speed").checked, dark: dark.matches }) });
   recall();
   streets.addTo(map);
+  background.name(streets);
   document.documentElement.dataset.ready = "true";
 } catch (error) {
   fail(error);

@@ -43,39 +43,18 @@ export function streetLayer(L, options) {
         pen.strokeStyle = bySpeed && kmh ? colourOf(kmh, dark) : rank <= 3 ? main : ink;
         pen.stroke();
       }
-      if (zoom >= 15) this.label(pen, tile, scale, ratio, dark);
-    },
-    label(pen, tile, scale, ratio, dark) {
-      const seen = new Set();
-      pen.font = `${11 * ratio}px system-ui, sans-serif`;
-      pen.textAlign = "center";
-      pen.textBaseline = "middle";
-      pen.lineWidth = 3 * ratio;
-      pen.strokeStyle = dark ? "#14181d" : "#fbfaf7";
-      pen.fillStyle = dark ? "#dfe4ea" : "#33373d";
-      for (const [, , name, , points] of tile.streets) {
-        const text = tile.names[name];
-        if (!text || seen.has(name)) continue;
-        // Along the longest straight piece.
-        let longest = 0, [x, y, x2, y2] = [0, 0, 0, 0];
-        for (let i = 0; i + 3 < points.length; i += 2) {
-          const far = Math.hypot(points[i + 2] - points[i], points[i + 3] - points[i + 1]);
-          if (far > longest) [longest, x, y, x2, y2] = [far, ...points.slice(i, i + 4).map((value) => value * scale)];
-        }
-        if (longest * scale < 0.6 * pen.measureText(text).width) continue;
-        let angle = Math.atan2(y2 - y, x2 - x);
-        if (Math.abs(angle) > Math.PI / 2) angle += Math.PI;
-        pen.save();
-        pen.translate((x + x2) / 2, (y + y2) / 2);
-        pen.rotate(angle);
-        pen.strokeText(text, 0, 0);
-        pen.fillText(text, 0, 0);
-        pen.restore();
-        seen.add(name);
-      }
     },
     repaint() {
       for (const { el, coords } of Object.values(this._tiles)) this.draw(el, coords.z, window.devicePixelRatio || 1);
+    },
+    // Call a function with each street of the tiles of a zoom, its name, and where its tile begins in pixels of the map.
+    each(zoom, call) {
+      const size = this.getTileSize().x;
+      for (const { el, coords } of Object.values(this._tiles)) {
+        if (coords.z !== zoom || !el.tile?.streets) continue;
+        const { names, extent, streets } = el.tile, corner = coords.scaleBy(L.point(size, size));
+        for (const street of streets) call(street, names[street[2]], corner, size / extent);
+      }
     },
     // The street nearest to a point on the map, within some pixels.
     streetAt(map, latlng, reach = 12) {
