@@ -33,6 +33,7 @@ _FILES = {
     "map.js": ("vkssp.server", "pages/map.js", "text/javascript"),
     "api.js": ("vkssp.server", "pages/api.js", "text/javascript"),
     "background.js": ("vkssp.server", "pages/background.js", "text/javascript"),
+    "instructions.js": ("vkssp.server", "pages/instructions.js", "text/javascript"),
     "labels.js": ("vkssp.server", "pages/labels.js", "text/javascript"),
     "streets.js": ("vkssp.server", "pages/streets.js", "text/javascript"),
     "decode.js": ("vkssp.routing", "decode.js", "text/javascript"),

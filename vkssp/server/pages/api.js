@@ -15,6 +15,29 @@ export async function ask(kind, url, options = {}) {
   }
 }
 
+// Wrap work that a moving pointer asks for: it runs once at a time, then again for the newest call that came meanwhile.
+export function latest(work) {
+  let isRunning = false, next = null;
+  const run = async (...given) => {
+    next = given;
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      while (next) {
+        const now = next;
+        next = null;
+        await work(...now);
+        await new Promise((painted) => requestAnimationFrame(painted));
+      }
+    } finally {
+      isRunning = false;
+    }
+  };
+  // Forget a call that waits.
+  run.drop = () => { next = null; };
+  return run;
+}
+
 export const isOld = (error) => error.name === "AbortError";
 
 export const lonLat = (place) => `${place.lng.toFixed(6)},${place.lat.toFixed(6)}`;

@@ -1,7 +1,8 @@
 // The live map: places, routes, isochrones, tables, areas to avoid and speeds.
-import { ask, decoded, distance, duration, isOld, lonLat } from "./api.js";
+import { ask, decoded, distance, duration, isOld, latest, lonLat } from "./api.js";
 import { Background } from "./background.js";
-import { colourOf, streetLayer } from "./streets.js";
+import { instruction, joined } from "./instructions.js";
+import { colourOf, scaleOf, streetLayer } from "./streets.js";
 
 const L = window.L, $ = (id) => document.getElementById(id);
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -38,6 +39,19 @@ function fail(error) {
   if (!isOld(error)) say(error.message, true);
 }
 
+// The part of the map that the panel does not cover: padding to the left and top, and to the right and bottom.
+function beside() {
+  const box = $("panel").getBoundingClientRect(), { x, y } = map.getSize();
+  const covers = box.top < y - 40 && box.left > 40 && box.left < x;
+  return { paddingTopLeft: [24, 24], paddingBottomRight: [covers ? x - box.left + 24 : 24, 24] };
+}
+
+function look(place, zoom) {
+  const near = Math.max(map.getZoom(), zoom), { paddingTopLeft: [left], paddingBottomRight: [right] } = beside();
+  const middle = map.project(place, near).add([(right - left) / 2, 0]);
+  map.setView(map.unproject(middle, near), near);
+}
+
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const ink = () => colour("--accent"), other = () => colour("--other"), paper = () => colour("--paper");
 
@@ -50,6 +64,7 @@ function icon(label) {
   return L.divIcon({ html: dot, className: "", iconSize: [26, 26] });
 }
 
+const shown = ({ lat, lng }) => `${lat.toFixed(5)}, ${lng.toFixed(5)}`;
 const labelOf = (at) => String.fromCharCode(65 + (at % 26));
 
 function nudge(event, place, moved) {
@@ -70,7 +85,7 @@ function drawStops() {
     dot.className = "dot";
     dot.textContent = label;
     name.className = "name";
-    name.textContent = stop.name || `${stop.lat.toFixed(5)}, ${stop.lng.toFixed(5)}`;
+    name.textContent = stop.name || shown(stop);
     remove.type = "button";
     remove.textContent = "✕";
     remove.setAttribute("aria-label", `Remove place ${label}`);
@@ -93,8 +108,16 @@ function drawStops() {
   }));
 }
 
+// Tell the names that are known by now, while a marker that is dragged stays the same.
+function nameStops() {
+  state.stops.forEach((stop, at) => {
+    const name = $("stops").children[at]?.querySelector(".name");
+    if (name) name.textContent = stop.name || shown(stop);
+  });
+}
+
 function add(place, at = state.stops.length, name = "") {
-  state.stops.splice(at, 0, { lat: place.lat, lng: place.lng, name });
+  state.stops.splice(at, 0, { lat: place.lat, lng: place.lng, name, since: Date.now() });
   changed();
 }
 
@@ -126,20 +149,23 @@ function bodyOf(query) {
   }));
 }
 
-async function route() {
+// While a place is dragged, the line alone: instructions and alternatives come when it is let go.
+async function route(isDragged) {
   const places = state.stops;
   if (places.length < 2) {
     layers.routes.clearLayers();
     $("steps").replaceChildren();
     return;
   }
-  const more = { geometries: "polyline6", overview: "full", steps: "true" };
-  if (places.length === 2 && $("alternatives").checked) more.alternatives = "2";
+  const more = { geometries: "polyline6", overview: "full", steps: String(!isDragged) };
+  if (places.length === 2 && !isDragged && $("alternatives").checked) more.alternatives = "2";
   const answer = await ask("route", ...asked("route", places, more));
   state.routes = answer.routes;
   state.chosen = Math.min(state.chosen, answer.routes.length - 1);
   answer.waypoints.forEach((found, at) => { if (state.stops[at]) state.stops[at].name ||= found.name; });
+  nameStops();
   drawRoutes();
+  $("steps").classList.toggle("old", isDragged);
 }
 
 function drawRoutes() {
@@ -148,7 +174,7 @@ function drawRoutes() {
   for (const at of order) {
     const points = decoded(state.routes[at].geometry), own = at === state.chosen;
     const look = { pane: "routes", weight: own ? 6 : 5, opacity: 0.9, color: own ? ink() : other() };
-    if (!own) L.polyline(points, { pane: "routes", weight: 9, color: paper(), opacity: 0.8 }).addTo(layers.routes);
+    L.polyline(points, { pane: "routes", weight: look.weight + 4, color: paper(), opacity: 0.8, interactive: false }).addTo(layers.routes);
     const line = L.polyline(points, look).addTo(layers.routes);
     line.bindTooltip(`${duration(state.routes[at].duration)}, ${distance(state.routes[at].distance)}`, { sticky: true });
     if (own) line.on("mousedown", (event) => bend(event));
@@ -160,37 +186,26 @@ function drawRoutes() {
   }
   const one = state.routes[state.chosen], others = state.routes.length - 1;
   say(`${duration(one.duration)}, ${distance(one.distance)}${others ? `; ${others} more` : ""}`);
-  $("steps").replaceChildren(...one.legs.flatMap((leg) => leg.steps).map((step) => {
-    const row = document.createElement("li"), text = document.createElement("span"), far = document.createElement("span");
-    row.tabIndex = 0;
-    text.textContent = instruction(step);
+  const steps = one.legs.flatMap((leg, at) => joined(leg.steps).map((step) => [step, labelOf(at + 1)]));
+  if (!steps.length) return;
+  $("steps").replaceChildren(...steps.map(([step, label]) => {
+    const row = document.createElement("li"), button = document.createElement("button");
+    const text = document.createElement("span"), far = document.createElement("span");
+    button.type = "button";
+    text.textContent = instruction(step, label);
     far.className = "far";
     far.textContent = step.distance ? distance(step.distance) : "";
-    row.append(text, far);
-    let shown = null;
-    const show = () => { shown ??= L.polyline(decoded(step.geometry), { pane: "routes", weight: 9, color: "#f0a202" })
-      .addTo(layers.routes); };
-    const hide = () => { shown?.remove(); shown = null; };
-    row.onmouseenter = row.onfocus = show;
-    row.onmouseleave = row.onblur = hide;
-    row.onclick = () => map.flyTo([step.maneuver.location[1], step.maneuver.location[0]], Math.max(map.getZoom(), 16));
-    row.onkeydown = (event) => { if (event.key === "Enter") row.onclick(); };
+    button.append(text, far);
+    row.append(button);
+    let marked = null;
+    const mark = () => { marked ??= L.polyline(step.geometries.map(decoded), { pane: "routes", weight: 9, color: "#f0a202",
+      interactive: false }).addTo(layers.routes); };
+    const unmark = () => { marked?.remove(); marked = null; };
+    button.onmouseenter = button.onfocus = mark;
+    button.onmouseleave = button.onblur = unmark;
+    button.onclick = () => look([step.maneuver.location[1], step.maneuver.location[0]], 16);
     return row;
   }));
-}
-
-function instruction(step) {
-  const { type, modifier, exit } = step.maneuver, way = step.name || step.ref;
-  const onto = way ? ` onto ${way}` : "", along = way ? ` along ${way}` : "";
-  if (type === "depart") return `Start${along}`;
-  if (type === "arrive") return modifier && modifier !== "straight" ? `Arrive; the place is on the ${modifier}` : "Arrive";
-  if (type.startsWith("exit ")) return `Leave the roundabout${onto}`;
-  if (type.includes("round") || type.includes("rotary")) return exit ? `Roundabout: exit ${exit}${onto}` : `Roundabout${onto}`;
-  if (type === "merge") return `Merge${modifier ? ` ${modifier}` : ""}${onto}`;
-  if (type === "new name") return `Go on${onto}`;
-  if (type.endsWith("ramp") || type === "fork") return `${type === "fork" ? "Keep" : "Take the ramp"} ${modifier}${onto}`;
-  if (modifier === "uturn") return `Turn round${onto}`;
-  return modifier === "straight" ? `Go straight on${onto}` : `Turn ${modifier ?? ""}${onto}`;
 }
 
 // Drag the line of the route: a via point where it was taken.
@@ -206,7 +221,11 @@ function bend(event) {
   map.dragging.disable();
   state.stops.splice(at, 0, { ...event.latlng, name: "" });
   drawStops();
-  const move = (next) => { state.stops[at] = { ...next.latlng, name: "" }; soon(); };
+  const move = ({ latlng }) => {
+    state.stops[at] = { ...latlng, name: "" };
+    layers.stops.getLayers()[at]?.setLatLng(latlng);
+    soon();
+  };
   map.on("mousemove", move).once("mouseup", () => {
     map.off("mousemove", move).dragging.enable();
     ignoreClick = true;
@@ -219,22 +238,58 @@ let ignoreClick = false;
 // ---- isochrones ----
 
 async function reach(place) {
-  if (!place) return layers.reach.clearLayers();
+  state.reached = place;
+  state.limits = [];
+  if (!place) {
+    layers.reach.clearLayers();
+    return legend();
+  }
   const minutes = $("minutes").value.split(",").map(Number).filter((value) => value > 0).sort((a, b) => a - b);
   if (!minutes.length) return say("Give minutes, such as 5, 10, 15.", true);
-  const query = new URLSearchParams({ contours_minutes: minutes.join(","), reverse: $("reverse").checked });
+  const query = new URLSearchParams({ contours_minutes: minutes.join(","), reverse: $("reverse").checked,
+    width: width(place) });
   if (state.exclude.size) query.set("exclude", [...state.exclude].join(","));
   if (state.avoid.length) query.set("avoid", state.avoid.map((ring) => ring.flat().join(",")).join(";"));
   const url = `isochrone/v1/${encodeURIComponent(profile.name)}/${lonLat(place)}?${query}`;
   const answer = await ask("reach", url);
+  if (state.mode !== "reach") return;
   layers.reach.clearLayers();
   answer.features.forEach((feature, at) => {
-    const colour = BANDS[Math.min(BANDS.length - 1, answer.features.length - 1 - at)];
+    const colour = band(answer.features.length - 1 - at);
     L.geoJSON(feature, { pane: "reach", interactive: false,
       style: { color: colour, weight: 1.5, fillColor: colour, fillOpacity: 0.25 } }).addTo(layers.reach);
   });
   if (state.origin) L.circleMarker(place, { pane: "stops", radius: 6, color: ink(), fillOpacity: 1 }).addTo(layers.reach);
+  state.limits = minutes;
+  legend();
   say(`${$("reverse").checked ? "To here" : "From here"} within ${minutes.join(", ")} min`);
+}
+
+// Metres to either side of a road: some pixels, since finer areas take much longer than they show.
+function width({ lat }) {
+  const pixel = (40075017 * Math.cos((lat * Math.PI) / 180)) / (256 * 2 ** map.getZoom());
+  return Math.round(Math.max(50, Math.min(10000, 1.5 * pixel)));
+}
+
+const band = (at) => BANDS[Math.min(BANDS.length - 1, at)];
+
+// What the colours of streets and of isochrones mean.
+function legend() {
+  const entries = (state.limits ?? []).map((limit, at) => [band(at), `${limit} min`]);
+  if ($("by-speed").checked) {
+    let least = 0;
+    for (const [most, colour] of scaleOf(dark.matches)) {
+      entries.push([colour, most < 999 ? `${least}–${most} km/h` : `over ${least} km/h`]);
+      least = most;
+    }
+  }
+  $("legend").replaceChildren(...entries.map(([colour, text]) => {
+    const row = document.createElement("li"), swatch = document.createElement("span");
+    swatch.className = "swatch";
+    swatch.style.background = colour;
+    row.append(swatch, text);
+    return row;
+  }));
 }
 
 // ---- tables ----
@@ -322,31 +377,31 @@ async function setSpeed() {
 
 // ---- everything together ----
 
-let waiting = 0;
-function soon() {
-  cancelAnimationFrame(waiting);
-  waiting = requestAnimationFrame(() => refresh().catch(fail));
-}
+// While a place is dragged: one request at a time, always for where it is by then.
+const soon = latest(() => refresh(true).catch(fail));
 
-async function refresh() {
+async function refresh(isDragged = false) {
   const { mode } = state;
   if (mode === "table") {
     layers.routes.clearLayers();
+    $("steps").replaceChildren();
     await table();
   } else {
     layers.table.clearLayers();
     $("matrix").replaceChildren();
-    if (state.stops.length > 1) await route();
-    else if (mode !== "reach") say(""), await route();
+    if (state.stops.length < 2 && mode !== "reach") say("");
+    await route(isDragged);
   }
   if (state.origin) await reach(state.origin);
 }
 
 function changed() {
+  soon.drop();
   drawStops();
   drawAvoid();
   remember();
   refresh().then(drawStops).catch((error) => {
+    if (isOld(error)) return;
     layers.routes.clearLayers();
     $("steps").replaceChildren();
     fail(error);
@@ -364,7 +419,7 @@ function setMode(mode) {
   for (const id of ["reach", "speed"]) $(id).hidden = mode !== id;
   if (mode !== "reach") {
     state.origin = null;
-    layers.reach.clearLayers();
+    reach(null);
   }
   state.corners = [];
   changed();
@@ -389,18 +444,25 @@ map.on("click", ({ latlng }) => {
   } else add(latlng);
 });
 
-let last = 0, later = 0;
-map.on("mousemove", ({ latlng }) => {
-  clearTimeout(later);
-  const follow = () => {
-    if (state.mode !== "reach" || !$("follow").checked) return;
-    last = Date.now();
-    state.origin = null;
-    reach(latlng).catch(fail);
-  };
-  // Not too often, but always where the pointer comes to rest.
-  later = setTimeout(follow, Math.max(0, last + 60 - Date.now()));
+map.on("dblclick", () => {
+  // Its two clicks were meant to zoom.
+  if (state.mode === "avoid") {
+    state.corners.splice(-2);
+    drawAvoid();
+  } else if (state.stops.some(isNew)) {
+    state.stops = state.stops.filter((stop) => !isNew(stop));
+    changed();
+  }
 });
+const isNew = ({ since }) => Date.now() - since < 700;
+
+// One request at a time, always for where the pointer is by then, so that no isochrones queue up.
+const follow = latest(async (place) => {
+  if (state.mode !== "reach" || !$("follow").checked) return;
+  state.origin = null;
+  await reach(place).catch(fail);
+});
+map.on("mousemove", ({ latlng }) => follow(latlng));
 
 $("map").addEventListener("keydown", (event) => {
   if (event.target !== $("map")) return;
@@ -433,7 +495,7 @@ $("search").addEventListener("submit", async (event) => {
   if (pair) {
     const place = L.latLng(Number(pair[1]), Number(pair[2]));
     $("query").value = "";
-    map.panTo(place);
+    look(place, 0);
     return map.fire("click", { latlng: place });
   }
   try {
@@ -448,7 +510,7 @@ $("search").addEventListener("submit", async (event) => {
       button.onclick = () => {
         $("found").replaceChildren();
         $("query").value = "";
-        map.setView([place.lat, place.lon], Math.max(map.getZoom(), 14));
+        look([place.lat, place.lon], 14);
         map.fire("click", { latlng: L.latLng(place.lat, place.lon) });
       };
       row.append(button);
@@ -459,9 +521,9 @@ $("search").addEventListener("submit", async (event) => {
     fail(error);
   }
 });
-for (const id of ["minutes", "reverse"]) $(id).addEventListener("change", () => reach(state.origin).catch(fail));
+for (const id of ["minutes", "reverse"]) $(id).addEventListener("change", () => reach(state.reached).catch(fail));
 for (const id of ["alternatives", "metric"]) $(id).addEventListener("change", changed);
-$("by-speed").addEventListener("change", () => { streets.repaint(); remember(); });
+$("by-speed").addEventListener("change", () => { streets.repaint(); legend(); remember(); });
 $("speed").addEventListener("submit", (event) => {
   event.preventDefault();
   setSpeed().catch(fail);
@@ -483,11 +545,25 @@ $("share").addEventListener("click", async () => {
 });
 $("profile").addEventListener("change", () => {
   choose($("profile").value);
+  const [south, west, north, east] = profile.bounds, whole = L.latLngBounds([[south, west], [north, east]]);
+  if (!whole.intersects(map.getBounds())) {
+    // A graph of another region, where the places and areas of this one mean nothing.
+    Object.assign(state, { stops: [], avoid: [], corners: [], origin: null, chosen: 0 });
+    map.fitBounds(whole, beside());
+  }
+  street = null;
   streets.redraw();
   changed();
 });
-dark.addEventListener("change", () => { streets.repaint(); background.redraw(); changed(); });
+$("fold").addEventListener("click", () => {
+  const folded = document.body.classList.toggle("folded");
+  $("fold").setAttribute("aria-expanded", String(!folded));
+  $("fold").textContent = folded ? "Show more" : "Show less";
+  map.invalidateSize();
+});
+dark.addEventListener("change", () => { streets.repaint(); background.redraw(); legend(); changed(); });
 map.on("moveend", () => remember());
+map.on("zoomend", () => { if (state.reached) reach(state.reached).catch(fail); });
 
 // ---- the link to this view ----
 
@@ -518,7 +594,7 @@ function recall() {
   if (Number.isFinite(lat) && Number.isFinite(lng) && Number.isFinite(zoom)) map.setView([lat, lng], zoom);
   else {
     const [south, west, north, east] = profile.bounds;
-    map.fitBounds([[south, west], [north, east]]);
+    map.fitBounds([[south, west], [north, east]], beside());
   }
   state.stops = pairs(hash.get("places")).map(([lon, at]) => ({ lat: at, lng: lon, name: "" }));
   state.avoid = (hash.get("avoid") ?? "").split("|").map(pairs).filter((ring) => ring.length > 2);
@@ -526,6 +602,7 @@ function recall() {
   const [origin] = pairs(hash.get("origin")), mode = hash.get("mode");
   choose(profile.name);
   setMode(mode in HELP ? mode : "route");
+  legend();
   if (origin && state.mode === "reach") {
     state.origin = L.latLng(origin[1], origin[0]);
     $("follow").checked = false;

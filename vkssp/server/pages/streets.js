@@ -6,8 +6,10 @@ const WIDTHS = [3.4, 3.2, 2.8, 2.4, 2, 1.6, 1.4, 1.2, 1];
 const SCALE = [[20, "#7b3294"], [40, "#c2a5cf"], [60, "#5aae61"], [90, "#1b7837"], [999, "#00441b"]];
 const DARK = [[20, "#c994e0"], [40, "#8f6fb0"], [60, "#66c2a5"], [90, "#a6d96a"], [999, "#ffffbf"]];
 
+export const scaleOf = (dark) => (dark ? DARK : SCALE);
+
 export function colourOf(kmh, dark) {
-  return (dark ? DARK : SCALE).find(([most]) => kmh <= most)[1];
+  return scaleOf(dark).find(([most]) => kmh <= most)[1];
 }
 
 export function streetLayer(L, options) {
