@@ -32,6 +32,10 @@ SIZE, STEP = 7, 0.002
 NODES = {SIZE * y + x + 1: (STEP * y, STEP * x) for y in range(SIZE) for x in range(SIZE)}
 ENDS = [(n, n + d) for n in NODES for d in (1, SIZE) if n + d in NODES and (d != 1 or n % SIZE)]
 WAYS = [(at, list(ends), {"highway": "residential", "name": f"Street {at}"}) for at, ends in enumerate(ENDS, 1)]
+#: A lake in a block, and a town on it.
+LAKE = {900: (0.0044, 0.0044), 901: (0.0044, 0.0056), 902: (0.0056, 0.0056), 903: (0.0056, 0.0044)}
+TOWN = {910: (0.005, 0.005, {"place": "town", "name": "Port"})}
+WATER = (900, [*LAKE, 900], {"natural": "water"})
 TOKEN = "secret"
 
 
@@ -40,9 +44,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from vkssp.server.app import application
     from vkssp.server.dataset import Dataset
 
-    path = write_osm(tmp_path_factory.mktemp("live") / "grid.osm", NODES, WAYS)
-    with Router(read_graph(path, turns="costs"), device="cpu") as router:
-        app = application({"car": Dataset(router)}, token=TOKEN)
+    path = write_osm(tmp_path_factory.mktemp("live") / "grid.osm", {**NODES, **LAKE, **TOWN}, [*WAYS, WATER])
+    with (
+        Router(read_graph(path, turns="costs"), device="cpu") as router,
+        Router(read_graph(path, basemap=False), device="cpu") as bare,
+    ):
+        app = application({"car": Dataset(router), "bare": Dataset(bare)}, token=TOKEN)
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
         thread = threading.Thread(target=server.run)
         thread.start()
@@ -132,6 +139,77 @@ def test_isochrones_follow_the_pointer(page: Any) -> None:
     first = shape()
     page.mouse.move(500, 300)
     until(page, lambda: shape() not in (first, None))
+
+
+def test_isochrones_do_not_queue_up(page: Any) -> None:
+    """While one is on its way, only the place where the pointer is last is asked for next."""
+    held = list[Any]()
+    page.route("**/isochrone/**", lambda route: held.append(route))
+    page.click("button[data-mode=reach]")
+    for x in range(300, 400, 10):
+        page.mouse.move(x, 400)
+        page.wait_for_timeout(10)
+    page.wait_for_timeout(200)
+    assert len(held) == 1
+    held[0].continue_()
+    until(page, lambda: len(held) == 2)
+    page.wait_for_timeout(200)
+    assert len(held) == 2 and page.evaluate("document.querySelectorAll('.leaflet-reach-pane path').length") > 0
+
+    def lon(one: Any) -> float:
+        return float(one.request.url.partition("/isochrone/v1/car/")[2].partition(",")[0])
+
+    assert (lon(held[1]) - lon(held[0])) * 256 * 2**16 / 360 >= 85  # at zoom 16, or farther in
+
+
+def colour_at(page: Any) -> list[int]:
+    """Return red, green, blue and opacity of the basemap in the middle of the map, nothing if there is none."""
+    found: list[int] = page.evaluate(
+        """() => {
+            const canvas = document.querySelector(".leaflet-basemap-pane canvas");
+            if (!canvas) return [];
+            const box = canvas.getBoundingClientRect(), map = document.getElementById("map").getBoundingClientRect();
+            const x = map.left + map.width / 2 - box.left, y = map.top + map.height / 2 - box.top;
+            return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
+        }"""
+    )
+    return found
+
+
+def test_water_lies_below_the_streets_and_follows_the_profile(page: Any, address: str) -> None:
+    load(page, f"{address}#at=0.0047,0.0047,17")
+    page.reload()
+    until(page, lambda: colour_at(page) == [191, 214, 230, 255])  # --water
+    page.emulate_media(color_scheme="dark")
+    until(page, lambda: colour_at(page) == [21, 42, 61, 255])
+    assert page.get_attribute(".leaflet-basemap-pane", "aria-hidden") == "true"
+    page.select_option("#profile", "bare")
+    until(page, lambda: colour_at(page) == [])
+
+
+def test_without_its_basemap_the_page_works(page: Any, address: str) -> None:
+    page.route("**/map/basemap*", lambda route: route.abort())
+    page.route("**/map/basemap/*", lambda route: route.abort())
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.mouse.click(250, 650)
+    page.mouse.click(550, 250)
+    assert seconds(page) > 0 and colour_at(page) == []
+
+
+def test_a_basemap_is_compressed_and_kept_by_browsers(address: str) -> None:
+    httpx = pytest.importorskip("httpx")
+    first = httpx.get(address + "map/basemap/car", headers={"Accept-Encoding": "gzip"})
+    assert first.headers["content-encoding"] == "gzip" and first.json()["places"]["names"] == ["Port"]
+    tag = first.headers["etag"]
+    plain = httpx.get(address + "map/basemap/car", headers={"Accept-Encoding": "gzip;q=0, br"})
+    assert "content-encoding" not in plain.headers and plain.json() == first.json()
+    again = httpx.get(address + "map/basemap/car", headers={"If-None-Match": f'"other", {tag}'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    assert httpx.get(address + "map/basemap/bare").status_code == 204
+    assert httpx.get(address + "map/basemap/none").status_code == 400
+    profiles = httpx.get(address + "map/config.json").json()["profiles"]
+    assert [one["basemap"] != "" for one in profiles] == [True, False]
 
 
 def test_a_street_that_is_made_slow_changes_the_route(page: Any, address: str) -> None:
