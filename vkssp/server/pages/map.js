@@ -20,13 +20,16 @@ const state = { mode: "route", stops: [], avoid: [], corners: [], origin: null, 
 let config, profile, streets, street = null;
 
 const map = L.map("map", { zoomControl: false, worldCopyJump: true, keyboard: true });
-L.control.zoom({ position: "bottomleft" }).addTo(map);
-L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
+L.control.zoom({ position: "topleft" }).addTo(map);
 map.attributionControl.setPosition("bottomleft").setPrefix("").addAttribution(
   '© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap contributors</a>');
+L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
+const colours = L.control({ position: "bottomleft" });
+colours.onAdd = () => $("legend");
+colours.addTo(map);
 const background = new Background(map);
-const layers = Object.fromEntries(["reach", "avoid", "table", "routes", "stops"].map((name) => {
-  map.createPane(name).style.zIndex = { reach: 410, avoid: 420, table: 430, routes: 440, stops: 610 }[name];
+const layers = Object.fromEntries(["reach", "avoid", "street", "table", "routes", "stops"].map((name) => {
+  map.createPane(name).style.zIndex = { reach: 410, avoid: 420, street: 425, table: 430, routes: 440, stops: 610 }[name];
   return [name, L.layerGroup([], { pane: name }).addTo(map)];
 }));
 
@@ -179,6 +182,7 @@ function drawRoutes() {
     line.bindTooltip(`${duration(state.routes[at].duration)}, ${distance(state.routes[at].distance)}`, { sticky: true });
     if (own) line.on("mousedown", (event) => bend(event));
     else line.on("click", (event) => {
+      if (state.mode !== "route") return;
       L.DomEvent.stop(event);
       state.chosen = at;
       drawRoutes();
@@ -283,6 +287,7 @@ function legend() {
       least = most;
     }
   }
+  $("legend").hidden = !entries.length;
   $("legend").replaceChildren(...entries.map(([colour, text]) => {
     const row = document.createElement("li"), swatch = document.createElement("span");
     swatch.className = "swatch";
@@ -299,6 +304,8 @@ async function table() {
   $("matrix").replaceChildren();
   if (state.stops.length < 2) return;
   const answer = await ask("table", ...asked("table", state.stops, { annotations: "duration" }));
+  answer.sources.forEach((found, at) => { if (state.stops[at] && found) state.stops[at].name ||= found.name; });
+  nameStops();
   const known = answer.durations.flat().filter((value) => value !== null), most = Math.max(...known, 1);
   answer.durations.forEach((row, from) => row.forEach((seconds, to) => {
     if (from >= to || seconds === null) return;
@@ -331,13 +338,16 @@ async function table() {
 function drawAvoid() {
   layers.avoid.clearLayers();
   const look = { pane: "avoid", color: "#b3261e", weight: 2, fillOpacity: 0.2, dashArray: "6 4" };
-  state.avoid.forEach((ring, at) => L.polygon(ring.map(([lon, lat]) => [lat, lon]), look)
-    .bindTooltip("Click to remove", { sticky: true })
-    .on("click", (event) => {
+  // In other modes clicks mean what is below the areas.
+  const interactive = state.mode === "avoid" && !state.corners.length;
+  state.avoid.forEach((ring, at) => {
+    const area = L.polygon(ring.map(([lon, lat]) => [lat, lon]), { ...look, interactive }).addTo(layers.avoid);
+    if (interactive) area.bindTooltip("Click to remove", { sticky: true }).on("click", (event) => {
       L.DomEvent.stop(event);
       state.avoid.splice(at, 1);
       changed();
-    }).addTo(layers.avoid));
+    });
+  });
   $("areas").replaceChildren(...state.avoid.map((ring, at) => {
     const row = document.createElement("li"), name = document.createElement("span"), remove = document.createElement("button");
     name.className = "name";
@@ -354,7 +364,7 @@ function drawAvoid() {
     return row;
   }));
   if (state.corners.length) {
-    L.polyline(state.corners, look).addTo(layers.avoid);
+    L.polyline(state.corners, { ...look, interactive: false }).addTo(layers.avoid);
     L.circleMarker(state.corners[0], { ...look, dashArray: null, radius: 7, fillOpacity: 1 })
       .on("click", (event) => { L.DomEvent.stop(event); closeArea(); }).addTo(layers.avoid);
   }
@@ -366,10 +376,20 @@ function closeArea() {
   changed();
 }
 
+// Mark the street whose speed is asked for or set.
+function drawStreet() {
+  layers.street.clearLayers();
+  $("set-speed").disabled = !street;
+  $("street").textContent = street ? `${street.name || "Street without a name"}, ${street.kmh} km/h` : "Click a street.";
+  if (street) L.polyline(street.lines, { pane: "street", color: "#f0a202", weight: 10, opacity: 0.7, interactive: false }).addTo(layers.street);
+}
+
 async function setSpeed() {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${$("token").value}` };
   const body = JSON.stringify({ profile: profile.name, speeds: { [street.way]: Number($("kmh").value) } });
   await ask("speeds", "speeds", { method: "POST", headers, body });
+  street.kmh = Number($("kmh").value);
+  drawStreet();
   streets.redraw();
   await refresh();
   say(`${street.name || "The street"} now has ${$("kmh").value} km/h`);
@@ -422,6 +442,8 @@ function setMode(mode) {
     reach(null);
   }
   state.corners = [];
+  street = null;
+  drawStreet();
   changed();
 }
 
@@ -438,9 +460,9 @@ map.on("click", ({ latlng }) => {
     remember();
   } else if (state.mode === "speed") {
     street = streets.streetAt(map, latlng);
-    $("set-speed").disabled = !street;
-    $("street").textContent = street ? `${street.name || "Street without a name"}, ${street.kmh} km/h` : "No street here.";
+    drawStreet();
     if (street) $("kmh").value = street.kmh;
+    else $("street").textContent = "No street here.";
   } else add(latlng);
 });
 
@@ -479,6 +501,10 @@ $("map").addEventListener("keydown", (event) => {
     map.fire("click", { latlng: map.getCenter() });
   }
 });
+
+// The middle of the map is marked for those who use keys.
+addEventListener("keydown", () => document.body.classList.add("keys"), { capture: true });
+addEventListener("pointerdown", () => document.body.classList.remove("keys"), { capture: true });
 
 $("modes").addEventListener("click", ({ target }) => { if (target.dataset.mode) setMode(target.dataset.mode); });
 $("modes").addEventListener("keydown", (event) => {
@@ -552,6 +578,7 @@ $("profile").addEventListener("change", () => {
     map.fitBounds(whole, beside());
   }
   street = null;
+  drawStreet();
   streets.redraw();
   changed();
 });
@@ -632,7 +659,7 @@ try {
   streets = streetLayer(L, { profile: () => profile.name, look: () => ({ bySpeed: $("by-speed").checked, dark: dark.matches }) });
   recall();
   streets.addTo(map);
-  background.name(streets);
+  if (!config.raster) background.name(streets);
   document.documentElement.dataset.ready = "true";
 } catch (error) {
   fail(error);

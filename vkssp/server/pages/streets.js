@@ -79,7 +79,19 @@ export function streetLayer(L, options) {
           }
         }
       }
+      if (best) best.lines = this._lines(map, best.way);
       return best;
+    },
+    // The lines of an OSM way on the tiles that are shown.
+    _lines(map, way) {
+      const lines = [], zoom = map.getZoom();
+      this.each(zoom, ([, , , one, points], _, corner, scale) => {
+        if (one !== way) return;
+        const line = [];
+        for (let i = 0; i < points.length; i += 2) line.push(map.unproject(corner.add([points[i] * scale, points[i + 1] * scale]), zoom));
+        lines.push(line);
+      });
+      return lines;
     },
   });
   return new Streets({ minZoom: 3, maxZoom: 19, keepBuffer: 1, updateWhenZooming: false, className: "streets" });
