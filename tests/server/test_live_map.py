@@ -126,6 +126,13 @@ def test_two_clicks_make_a_route_and_a_drag_bends_it(page: Any) -> None:
     assert page.locator("#stops li").count() == 2
 
 
+def test_a_double_click_zooms_and_adds_no_place(page: Any) -> None:
+    zoom = page.url.partition("at=")[2].partition("&")[0]
+    page.mouse.dblclick(400, 400)
+    until(page, lambda: page.url.partition("at=")[2].partition("&")[0] != zoom)
+    until(page, lambda: page.locator("#stops li").count() == 0)
+
+
 def test_isochrones_follow_the_pointer(page: Any) -> None:
     def shape() -> str | None:
         paths = page.locator(".leaflet-reach-pane path")

@@ -105,7 +105,7 @@ function drawStops() {
     marker.on("drag", (event) => {
       state.stops[at] = { ...event.latlng, name: "" };
       soon();
-    }).on("dragend", changed).addTo(layers.stops);
+    }).on("dragend", changed).on("dblclick", (event) => map.fire("dblclick", event)).addTo(layers.stops);
     marker.getElement()?.addEventListener("keydown", (event) => nudge(event, stop, moved));
     return row;
   }));
@@ -156,8 +156,7 @@ function bodyOf(query) {
 async function route(isDragged) {
   const places = state.stops;
   if (places.length < 2) {
-    layers.routes.clearLayers();
-    $("steps").replaceChildren();
+    clearRoutes();
     return;
   }
   const more = { geometries: "polyline6", overview: "full", steps: String(!isDragged) };
@@ -173,13 +172,14 @@ async function route(isDragged) {
 
 function drawRoutes() {
   layers.routes.clearLayers();
+  drawChoices();
   const order = state.routes.map((_, at) => at).sort((a, b) => (a === state.chosen) - (b === state.chosen));
   for (const at of order) {
     const points = decoded(state.routes[at].geometry), own = at === state.chosen;
     const look = { pane: "routes", weight: own ? 6 : 5, opacity: 0.9, color: own ? ink() : other() };
     L.polyline(points, { pane: "routes", weight: look.weight + 4, color: paper(), opacity: 0.8, interactive: false }).addTo(layers.routes);
     const line = L.polyline(points, look).addTo(layers.routes);
-    line.bindTooltip(`${duration(state.routes[at].duration)}, ${distance(state.routes[at].distance)}`, { sticky: true });
+    line.bindTooltip(figures(state.routes[at]), { sticky: true });
     if (own) line.on("mousedown", (event) => bend(event));
     else line.on("click", (event) => {
       if (state.mode !== "route") return;
@@ -187,9 +187,11 @@ function drawRoutes() {
       state.chosen = at;
       drawRoutes();
     });
+    // Keys choose by the buttons.
+    line.getElement()?.setAttribute("tabindex", "-1");
   }
   const one = state.routes[state.chosen], others = state.routes.length - 1;
-  say(`${duration(one.duration)}, ${distance(one.distance)}${others ? `; ${others} more` : ""}`);
+  say(`${figures(one)}${others ? `; ${others} more` : ""}`);
   const steps = one.legs.flatMap((leg, at) => joined(leg.steps).map((step) => [step, labelOf(at + 1)]));
   if (!steps.length) return;
   $("steps").replaceChildren(...steps.map(([step, label]) => {
@@ -210,6 +212,29 @@ function drawRoutes() {
     button.onclick = () => look([step.maneuver.location[1], step.maneuver.location[0]], 16);
     return row;
   }));
+}
+
+const figures = (route) => `${duration(route.duration)}, ${distance(route.distance)}`;
+
+// Buttons that choose among several routes.
+function drawChoices() {
+  const routes = state.routes.length > 1 ? state.routes : [], hadFocus = $("choices").contains(document.activeElement);
+  $("choices").replaceChildren(...routes.map((one, at) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = figures(one);
+    button.setAttribute("aria-pressed", String(at === state.chosen));
+    button.onclick = () => { state.chosen = at; drawRoutes(); };
+    return button;
+  }));
+  if (hadFocus) $("choices").children[state.chosen]?.focus();
+}
+
+// Forget what is told about routes.
+function clearRoutes() {
+  layers.routes.clearLayers();
+  $("choices").replaceChildren();
+  $("steps").replaceChildren();
 }
 
 // Drag the line of the route: a via point where it was taken.
@@ -315,7 +340,9 @@ async function table() {
     line.bindTooltip(`${labelOf(from)}–${labelOf(to)}: ${duration(seconds)}${back === null ? "" : `, back ${duration(back)}`}`,
       { sticky: true }).addTo(layers.table);
   }));
-  const made = document.createElement("table"), head = made.createTHead().insertRow();
+  const made = document.createElement("table");
+  made.setAttribute("aria-label", "Times between all places");
+  const head = made.createTHead().insertRow();
   head.append(document.createElement("th"));
   const cell = (row, text, kind = "td") => {
     const one = document.createElement(kind);
@@ -403,8 +430,7 @@ const soon = latest(() => refresh(true).catch(fail));
 async function refresh(isDragged = false) {
   const { mode } = state;
   if (mode === "table") {
-    layers.routes.clearLayers();
-    $("steps").replaceChildren();
+    clearRoutes();
     await table();
   } else {
     layers.table.clearLayers();
@@ -422,8 +448,7 @@ function changed() {
   remember();
   refresh().then(drawStops).catch((error) => {
     if (isOld(error)) return;
-    layers.routes.clearLayers();
-    $("steps").replaceChildren();
+    clearRoutes();
     fail(error);
   });
 }
@@ -447,8 +472,9 @@ function setMode(mode) {
   changed();
 }
 
-map.on("click", ({ latlng }) => {
-  if (ignoreClick) return;
+map.on("click", ({ latlng, originalEvent }) => {
+  // The second click of two is a part of a double click.
+  if (ignoreClick || originalEvent?.detail > 1) return;
   if (state.mode === "avoid") {
     state.corners.push(latlng);
     drawAvoid();
@@ -467,9 +493,9 @@ map.on("click", ({ latlng }) => {
 });
 
 map.on("dblclick", () => {
-  // Its two clicks were meant to zoom.
+  // Its first click was meant to zoom.
   if (state.mode === "avoid") {
-    state.corners.splice(-2);
+    state.corners.pop();
     drawAvoid();
   } else if (state.stops.some(isNew)) {
     state.stops = state.stops.filter((stop) => !isNew(stop));
