@@ -124,6 +124,21 @@ def test_two_clicks_make_a_route_and_a_drag_bends_it(page: Any) -> None:
     page.mouse.up()
     until(page, lambda: told(page) != before)
     assert page.locator("#stops li").count() == 2
+    page.wait_for_timeout(300)
+    line = page.locator(".leaflet-routes-pane path.leaflet-interactive").last
+    page.mouse.move(
+        *line.evaluate(
+            """(path) => {
+                const at = path.getPointAtLength(path.getTotalLength() / 2), matrix = path.getScreenCTM();
+                return [at.x + matrix.e, at.y + matrix.f];
+            }"""
+        )
+    )
+    page.mouse.down()
+    page.mouse.move(150, 400, steps=5)
+    page.mouse.up()
+    until(page, lambda: page.locator("#steps li", has_text="Arrive at C").count() == 1)
+    assert page.locator("#stops li").count() == 3
 
 
 def test_a_double_click_zooms_and_adds_no_place(page: Any) -> None:

@@ -180,7 +180,7 @@ function drawRoutes() {
     L.polyline(points, { pane: "routes", weight: look.weight + 4, color: paper(), opacity: 0.8, interactive: false }).addTo(layers.routes);
     const line = L.polyline(points, look).addTo(layers.routes);
     line.bindTooltip(figures(state.routes[at]), { sticky: true });
-    if (own) line.on("mousedown", (event) => bend(event));
+    if (own) line.getElement()?.addEventListener("pointerdown", bend);
     else line.on("click", (event) => {
       if (state.mode !== "route") return;
       L.DomEvent.stop(event);
@@ -237,30 +237,38 @@ function clearRoutes() {
   $("steps").replaceChildren();
 }
 
-// Drag the line of the route: a via point where it was taken.
+// Drag the line of the route, by mouse or finger: a via point where it was taken.
 function bend(event) {
-  if (state.mode !== "route") return;
-  L.DomEvent.stop(event);
-  const legs = state.routes[state.chosen].legs;
+  if (state.mode !== "route" || event.button || !event.isPrimary) return;
+  event.stopPropagation();
+  const from = map.mouseEventToLatLng(event), legs = state.routes[state.chosen].legs;
   let at = 1, least = Infinity;
   legs.forEach((leg, number) => leg.steps.forEach((step) => decoded(step.geometry).forEach((point) => {
-    const far = event.latlng.distanceTo(point);
+    const far = from.distanceTo(point);
     if (far < least) [least, at] = [far, number + 1];
   })));
   map.dragging.disable();
-  state.stops.splice(at, 0, { ...event.latlng, name: "" });
+  state.stops.splice(at, 0, { lat: from.lat, lng: from.lng, name: "" });
   drawStops();
-  const move = ({ latlng }) => {
-    state.stops[at] = { ...latlng, name: "" };
-    layers.stops.getLayers()[at]?.setLatLng(latlng);
-    soon();
-  };
-  map.on("mousemove", move).once("mouseup", () => {
-    map.off("mousemove", move).dragging.enable();
+  const listening = new AbortController(), { signal } = listening;
+  const on = (type, call) => document.addEventListener(type, (next) => {
+    if (next.pointerId === event.pointerId) call(next);
+  }, { signal });
+  const end = () => {
+    listening.abort();
+    map.dragging.enable();
     ignoreClick = true;
-    setTimeout(() => { ignoreClick = false; });
+    setTimeout(() => { ignoreClick = false; }, 100);
     changed();
+  };
+  on("pointermove", (next) => {
+    const { lat, lng } = map.mouseEventToLatLng(next);
+    state.stops[at] = { lat, lng, name: "" };
+    layers.stops.getLayers()[at]?.setLatLng([lat, lng]);
+    soon();
   });
+  on("pointerup", end);
+  on("pointercancel", end);
 }
 let ignoreClick = false;
 
