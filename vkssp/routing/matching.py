@@ -31,9 +31,9 @@ from vkssp.features.shapes import dots, lines
 from vkssp.graph.csr import ranges
 from vkssp.graph.geo import haversine, metres_between
 from vkssp.graph.hilbert import hilbert_index
+from vkssp.graph.mercator import mercator
 from vkssp.jit import kernels
 from vkssp.route import Leg, Place, Route, made
-from vkssp.routing.bands import mercator
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
 from vkssp.routing.part_weights import Points, entered_weights, part_weight, part_weights
