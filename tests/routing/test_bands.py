@@ -12,6 +12,7 @@ from tests.support.street_grid import street_grid
 from vkssp import Graph, QueryError
 from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.graph.mercator import from_mercator, mercator
+from vkssp.jit import kernels
 from vkssp.routing.bands import LINE_TOLERANCE, RING_TOLERANCE, bands
 from vkssp.routing.isochrone import isochrones
 from vkssp.routing.snap import StreetIndex
@@ -85,3 +86,21 @@ def test_a_network_is_drawn_the_same_at_once_and_by_steps() -> None:
         (alone,) = isochrones(index, distances, [], [int(one.limit)])
         assert one.road_m == alone.road_m
         assert one.area.symmetric_difference(alone.area).area < 1e-6 * alone.area.area
+
+
+def test_rings_are_simplified_as_by_shapely_and_small_holes_are_left_out() -> None:
+    rng = np.random.default_rng(4)
+    angle = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    rings = [
+        np.stack([turn * np.cos(angle), np.sin(angle)], axis=1) * size + rng.normal(0, 0.02 * size, (200, 2))
+        for size, turn in ((100.0, 1), (60.0, -1), (5.0, -1), (1.0, 1))
+    ]
+    first = np.arange(5) * 200
+    points, begin, size = kernels("vkssp.routing.kernels.rings").simplified(
+        np.concatenate(rings), first, np.ones(4), 2.0, -1000.0
+    )
+    expected = [shapely.simplify(shapely.LineString([*ring, ring[0]]), 2.0, preserve_topology=False) for ring in rings]
+    assert len(size) == 2 and size[0] > 0.0 > size[1]
+    for at, one in enumerate(expected[:2]):
+        assert np.array_equal(points[begin[at] : begin[at + 1]], shapely.get_coordinates(one))
+        assert abs(size[at]) == pytest.approx(shapely.Polygon(one).area)

@@ -31,6 +31,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.geo import METRES_PER_DEGREE, from_polar_plane, part_before_nearest, wrapped
 from vkssp.graph.mercator import from_mercator
 from vkssp.graph.metric import duration, unit_of
+from vkssp.jit import kernels
 from vkssp.route import Place
 from vkssp.routing.bands import LINE_TOLERANCE, RING_TOLERANCE, bands
 from vkssp.routing.lines import Snap
@@ -280,62 +281,57 @@ class _Areas:
 
         tolerance = LINE_TOLERANCE * self._width
         found: list[list[Any]] = [[] for _ in spans]
+        is_rounded = [len(self._plane.poles) == 1] * len(spans)
         for pole in self._plane.poles:
             pieces = np.concatenate(
                 [self._plane.pieces(some, level, pole, tolerance) for level, some in enumerate(spans)]
             )
-            for parts, (points, first) in zip(found, bands(pieces, len(spans), self._width, pole == 0), strict=True):
+            rings = bands(pieces, len(spans), self._width, pole == 0)
+            for level, (parts, (points, first)) in enumerate(zip(found, rings, strict=True)):
                 if pole:
                     for polygon in self._polygons(points, first, 1.0):
                         parts += _unrolled(polygon, pole, self._width)
                 else:
                     metres = METRES_PER_DEGREE * np.cos(np.radians(from_mercator(points[first[:-1]])[:, 1]))
                     area = shapely.MultiPolygon(self._polygons(points, first, metres * 180.0 / math.pi, True))
-                    parts.append(cut_area(area) if _leaves(area) else area)
-        return [_rounded(parts[0] if len(parts) == 1 else _joined(parts)) for parts in found]
+                    if _leaves(area):
+                        area, is_rounded[level] = cut_area(area), False
+                    parts.append(area)
+        return [
+            parts[0]
+            if done and shapely.is_valid(parts[0])
+            else _rounded(parts[0] if len(parts) == 1 else _joined(parts))
+            for parts, done in zip(found, is_rounded, strict=True)
+        ]
 
     def _polygons(
         self, points: npt.NDArray[np.float64], first: npt.NDArray[np.int64], metres: Any, to_degrees: bool = False
     ) -> list[Any]:
-        """Return polygons of rings, without small holes, given the metres for a unit of the plane at each ring."""
+        """Return polygons of rings, without small holes, given the metres for a unit of the plane at each ring.
+
+        Polygons in degrees are rounded, and their outer rings are counterclockwise.
+        """
         import shapely
 
         if len(first) == 1:
             return []
-        # Closed, and simplified as lines, which is much faster than as polygons.
-        count = np.diff(first)
-        closed = np.concatenate([points, points[first[:-1]]])[_with_first_again(first)]
-        ring = np.repeat(np.arange(len(count)), count + 1)
-        lines = shapely.linestrings(closed, indices=ring)
         tolerance = RING_TOLERANCE * self._width / float(np.max(metres))
-        points, ring = shapely.get_coordinates(
-            shapely.simplify(lines, tolerance, preserve_topology=False), return_index=True
+        square = np.broadcast_to(np.square(metres), len(first) - 1)
+        points, first, size = kernels("vkssp.routing.kernels.rings").simplified(
+            points, first, np.ascontiguousarray(square), tolerance, -_HOLE * self._width**2
         )
-        begin = np.flatnonzero(np.diff(ring, prepend=-1))
-        x, y = points.T
-        doubled = np.zeros(len(points))
-        doubled[:-1] = x[:-1] * y[1:] - x[1:] * y[:-1]
-        doubled[begin[1:] - 1] = 0.0  # from the end of a ring to the next one
-        signed = np.add.reduceat(doubled, begin) / 2 * np.square(metres)
-        enough = np.diff(np.append(begin, len(points))) >= 4
-        is_shell, is_hole = enough & (signed > 0), enough & (signed <= -_HOLE * self._width**2)
         if to_degrees:
             points = from_mercator(points)
         points = np.round(points, _DECIMALS if to_degrees else 3)
-        kept = np.flatnonzero(is_shell | is_hole)
-        number = np.full(len(begin), -1)
-        number[kept] = np.arange(len(kept))
-        chosen = number[ring] >= 0
-        shapes = shapely.linearrings(points[chosen], indices=number[ring[chosen]])
-        shells = shapes[is_shell[kept]]
-        holes = shapes[is_hole[kept]]
+        shapes = shapely.linearrings(points, indices=np.repeat(np.arange(len(size)), np.diff(first)))
+        is_shell = size > 0.0
+        shells, holes = shapes[is_shell], shapes[~is_shell]
         polygons = shapely.polygons(shells)
         if len(holes):
             # Each hole belongs to the smallest shell around it.
             tree = shapely.STRtree(polygons)
             which, shell = tree.query(shapely.get_point(holes, 0), predicate="within")
-            size = np.abs(signed[kept][is_shell[kept]])
-            order = np.lexsort((size[shell], which))
+            order = np.lexsort((size[is_shell][shell], which))
             which, shell = which[order], shell[order]
             one = np.flatnonzero(np.diff(which, prepend=-1))
             of_shell: dict[int, list[Any]] = {}
@@ -344,17 +340,6 @@ class _Areas:
             for owner, some in of_shell.items():
                 polygons[owner] = shapely.polygons(shells[owner], holes=some)
         return list(polygons)
-
-
-def _with_first_again(first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the indices of the points of rings, each followed by the first point of the ring.
-
-    The first points of all rings are expected after all points.
-    """
-    count, number = np.diff(first), len(first) - 1
-    found = np.arange(int(first[-1]) + number) - np.repeat(np.arange(number), count + 1)
-    found[np.cumsum(count + 1) - 1] = first[-1] + np.arange(number)
-    return found
 
 
 def _leaves(area: Any) -> bool:

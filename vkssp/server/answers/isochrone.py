@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-import shapely
-
 from vkssp.choices import DEFAULT_WIDTH_M
 from vkssp.server.answers.places import router_of
+from vkssp.server.answers.polygons import polygons
 from vkssp.server.dataset import Dataset
 from vkssp.server.errors import RequestError
 from vkssp.server.limits import Limits
@@ -72,11 +70,8 @@ def isochrone(dataset: Dataset, request: IsochroneRequest) -> dict[str, Any]:
     found = router.isochrones(request.coordinates[0], limits, request.width_m, reverse=request.reverse)
     features = []
     for one in reversed(found):
-        area = one.area.geoms[0] if len(one.area.geoms) == 1 else one.area
         limit = one.limit if request.metric == "weight" else one.metres if one.seconds is None else one.seconds
         contour = None if limit is None else limit / unit / request.unit
         properties = {"contour": contour, "metric": _NAMES[request.metric], "road_m": one.road_m}
-        # Written by shapely at once: as objects of Python the rounded coordinates take as long as the search.
-        geometry = orjson.Fragment(shapely.to_geojson(area))
-        features.append({"type": "Feature", "properties": properties, "geometry": geometry})
+        features.append({"type": "Feature", "properties": properties, "geometry": polygons(one.area)})
     return {"type": "FeatureCollection", "features": features}
