@@ -91,7 +91,9 @@ def check_reach(router: Router, seed: int) -> int:
     weights = [weight_between(router, place, destination) for place, _ in points]
     limits = sorted({int(weight) for weight in weights if 0 < weight < np.inf}) or [1]
     for limit in (limits[0], limits[len(limits) // 2], limits[-1], limits[-1] // 2 + 1):
-        spans, next_spans = (reached_spans(index, distances, begun, most, reverse=True) for most in (limit, limit + 1))
+        spans, next_spans = (
+            reached_spans(index, distances, begun, [most], reverse=True)[0] for most in (limit, limit + 1)
+        )
         for (_, snap), weight in zip(points, weights, strict=True):
             # In a route the weight of a part of a street is rounded to a whole number.
             inside = is_in(next_spans, index, snap, 1e-9) if weight <= limit else is_in(spans, index, snap, -1e-9)

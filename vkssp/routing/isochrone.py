@@ -246,19 +246,12 @@ def isochrones(
     reverse : bool
         Whether the distances are those to the place, not those from it.
     """
-    plane = index.plane
-    spans = [reached_spans(index, distances, begun, limit, reverse=reverse) for limit in limits]
-    covered = [np.bincount(some.polyline, some.high - some.low, index.num_polylines) for some in spans]
-    fresh = []
-    for level, some in enumerate(spans):
-        # Everything that is reached within a lower limit is reached within this one.
-        is_new = covered[level - 1][some.polyline] < 1.0 if level else np.ones(len(some.polyline), np.bool_)
-        fresh.append(Spans(some.polyline[is_new], some.low[is_new], some.high[is_new]))
-    result = []
-    for limit, area, part in zip(limits, _Areas(plane, width_m).around(fresh), covered, strict=True):
-        road_m = float((np.minimum(part, 1.0) * plane.length).sum())
-        result.append(Isochrone(int(limit), duration(index.graph, limit), area, road_m, reverse=reverse))
-    return result
+    spans, metres = reached_spans(index, distances, begun, limits, reverse=reverse)
+    areas = _Areas(index.plane, width_m).around(spans, len(limits))
+    return [
+        Isochrone(int(limit), duration(index.graph, limit), area, road_m, reverse=reverse)
+        for limit, area, road_m in zip(limits, areas, metres, strict=True)
+    ]
 
 
 class _Areas:
@@ -275,18 +268,16 @@ class _Areas:
     def __init__(self, plane: StreetPlane, width_m: float) -> None:
         self._plane, self._width = plane, width_m
 
-    def around(self, spans: Sequence[Spans]) -> list[Any]:
+    def around(self, spans: Spans, levels: int) -> list[Any]:
         """Return the area of each level; each is around the lines of its level and of those before."""
         import shapely
 
         tolerance = LINE_TOLERANCE * self._width
-        found: list[list[Any]] = [[] for _ in spans]
-        is_rounded = [len(self._plane.poles) == 1] * len(spans)
+        found: list[list[Any]] = [[] for _ in range(levels)]
+        is_rounded = [len(self._plane.poles) == 1] * levels
         for pole in self._plane.poles:
-            pieces = np.concatenate(
-                [self._plane.pieces(some, level, pole, tolerance) for level, some in enumerate(spans)]
-            )
-            rings = bands(pieces, len(spans), self._width, pole == 0)
+            pieces = self._plane.pieces(spans, pole, tolerance)
+            rings = bands(pieces, levels, self._width, pole == 0)
             for level, (parts, (points, first)) in enumerate(zip(found, rings, strict=True)):
                 if pole:
                     for polygon in self._polygons(points, first, 1.0):

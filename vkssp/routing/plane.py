@@ -52,16 +52,16 @@ class StreetPlane:
         flat[near] = polar_plane(lines.points[near], self._pole[line[near]])
         self._points: npt.NDArray[np.float64] = own(flat)
 
-    def pieces(self, spans: Spans, level: int, pole: int, tolerance_m: float) -> npt.NDArray[np.float64]:
+    def pieces(self, spans: Spans, pole: int, tolerance_m: float) -> npt.NDArray[np.float64]:
         """Return the pieces of parts of polylines on one of the planes, simplified, as `bands` takes them."""
-        line, low, high = spans
+        line, level, low, high = spans
         if len(self.poles) > 1:
             chosen = self._pole[line] == pole
-            line, low, high = line[chosen], low[chosen], high[chosen]
+            line, level, low, high = line[chosen], level[chosen], low[chosen], high[chosen]
         elif pole:
             return np.zeros((0, 5))
         cut = kernels("vkssp.routing.kernels.bands").cut_spans
-        parts = (np.ascontiguousarray(line, np.int64), low, high, self._first, self._points, self._passed)
-        how = (level, tolerance_m, pole == 0)
+        parts = (line, level, low, high, self._first, self._points, self._passed)
+        how = (tolerance_m, pole == 0)
         found = np.empty((cut(*parts, *how, np.empty((0, 5))), 5))
         return found[: cut(*parts, *how, found)]

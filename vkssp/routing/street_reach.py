@@ -141,17 +141,21 @@ def open_parts(index: StreetIndex, *, reverse: bool = False) -> Floats:
 
 
 class Spans(NamedTuple):
-    """Parts of polylines, from `low` to `high`, which do not overlap."""
+    """Parts of polylines, from `low` to `high`, by ascending levels; those of a level do not overlap."""
 
     polyline: npt.NDArray[np.int64]
+    level: npt.NDArray[np.int64]
     low: Floats
     high: Floats
 
 
 def reached_spans(
-    index: StreetIndex, distances: Uint32s, begun: Sequence[Begun], limit: int, *, reverse: bool = False
-) -> Spans:
-    """Return the parts of streets that lie within a limit.
+    index: StreetIndex, distances: Uint32s, begun: Sequence[Begun], limits: Sequence[int], *, reverse: bool = False
+) -> tuple[Spans, list[float]]:
+    """Return the parts of streets that lie within limits, and the metres of road within each limit.
+
+    The levels of the parts are the numbers of the limits. What is reached within one limit is also reached within those
+    above, so streets that are reached as a whole have no parts on higher levels.
 
     Parameters
     ----------
@@ -159,26 +163,29 @@ def reached_spans(
         As for `approach`.
     begun : sequence of Begun
         Parts of streets beside the place.
-    limit : int
-        The largest weight of a path.
+    limits : sequence of int
+        The largest weights of a path, in ascending order.
     """
-    rise, fall = _reached(index, distances, limit, reverse)
-    whole = rise + fall >= 1.0
-    rise[whole], fall[whole] = 1.0, 0.0
-    on = np.unique(np.array([one.polyline for one in begun], np.int64))
-    elsewhere = np.ones(index.num_polylines, np.bool_)
-    elsewhere[on] = False
-    up, down = (np.flatnonzero(elsewhere & (share > 0)) for share in (rise, fall))
-    spans = [(up, np.zeros(len(up)), rise[up]), (down, 1.0 - fall[down], np.ones(len(down)))]
-    for polyline in on.tolist():
-        pieces = [(0.0, float(rise[polyline])), (1.0 - float(fall[polyline]), 1.0)]
-        for one in begun:
-            if one.polyline == polyline:
-                part = (one.high - one.low) * min(1.0, limit / one.weight if one.weight else 1.0)
-                pieces.append((one.low, one.low + part) if one.rises else (one.high - part, one.high))
-        for low, high in _merged(pieces):
-            spans.append((np.array([polyline]), np.array([low]), np.array([high])))
-    return Spans(*(np.concatenate(column) for column in zip(*spans, strict=True)))
+    rise, fall = _reached(index, distances, limits, reverse)
+    on = sorted({one.polyline for one in begun})
+    is_apart = np.zeros(index.num_polylines, np.bool_)
+    is_apart[on] = True
+    apart, first = list[tuple[int, float, float]](), [0]
+    for level, limit in enumerate(limits):
+        for polyline in on:
+            up, down = float(rise[level, polyline]), float(fall[level, polyline])
+            pieces = [(0.0, up), (1.0 - down, 1.0)]
+            for one in begun:
+                if one.polyline == polyline:
+                    part = (one.high - one.low) * min(1.0, limit / one.weight if one.weight else 1.0)
+                    pieces.append((one.low, one.low + part) if one.rises else (one.high - part, one.high))
+            apart += [(polyline, low, high) for low, high in _merged(pieces)]
+        first.append(len(apart))
+    lines = np.array([line for line, _, _ in apart], np.int64)
+    low, high = np.array([bounds for _, *bounds in apart], np.float64).reshape(-1, 2).T.copy()
+    module = kernels("vkssp.routing.kernels.reach")
+    *found, metres = module.spans_of(rise, fall, is_apart, lines, low, high, np.array(first), index.plane.length)
+    return Spans(*found), [float(row.sum()) for row in metres]
 
 
 def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -194,9 +201,9 @@ def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return merged
 
 
-def _reached(index: StreetIndex, distances: Uint32s, limit: int, reverse: bool) -> tuple[Floats, Floats]:
-    """Return the part of each polyline that is covered from its start, and the part that is covered from its end."""
-    graph, rise, fall = index.graph, np.zeros(index.num_polylines), np.zeros(index.num_polylines)
+def _reached(index: StreetIndex, distances: Uint32s, limits: Sequence[int], reverse: bool) -> tuple[Floats, Floats]:
+    """Return the part of each polyline that is covered from its start, and from its end, within each limit."""
+    graph, (rise, fall) = index.graph, np.zeros((2, len(limits), index.num_polylines))
     streets, none = graph.streets, np.zeros(0, np.bool_)
     turn = None if streets is None else streets.turn_weight
     opened = np.zeros(0) if index.avoided is None else open_parts(index, reverse=reverse)
@@ -208,6 +215,6 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int, reverse: bool) 
             np.zeros(0, np.uint32) if turn is None else turn,
         ),
         *(none if streets is None else streets.carried, index.backward, index.polyline_of),
-        *(opened, min(limit, NEVER), reverse, rise, fall),
+        *(opened, np.array([min(limit, NEVER) for limit in limits]), reverse, rise, fall),
     )
     return rise, fall

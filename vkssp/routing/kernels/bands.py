@@ -54,12 +54,12 @@ def _passes(points: Floats, begin: int, x0: float, y0: float, x1: float, y1: flo
 @jit
 def cut_spans(
     line: Ints,
+    level: Ints,
     low: Floats,
     high: Floats,
     first: Ints,
     points: Floats,
     passed: Floats,
-    level: int,
     tolerance: float,
     mercator: bool,
     out: Floats,
@@ -104,7 +104,7 @@ def cut_spans(
                 next_x, next_y = far_x, far_y
                 k += 1
             out[count, 0], out[count, 1], out[count, 2], out[count, 3] = x, y, next_x, next_y
-            out[count, 4] = level
+            out[count, 4] = level[i]
             count += 1
             if done:
                 break
