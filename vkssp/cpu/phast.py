@@ -37,6 +37,8 @@ _FEW_PAIRS, _TASKS_A_CORE = 64, 4
 _LAST_MARK = 2**32 - 1
 # Most ranks on either side of a path, and arcs that wait to be split, with which it is unpacked.
 _CHAIN, _STACK = 255, 1 << 12
+# Limit of searches without one: nodes that are not reached are beyond it.
+_NO_LIMIT = np.uint32(UNREACHABLE - 1)
 #: Paths that a walker walks before it unpacks the others, since the code for that takes a second to compile.
 FEW_PATHS = 64
 
@@ -119,6 +121,7 @@ class PhastCpu(Resource):
         self._found: Sequence[int] = ()
         self._ends: Uint32s = np.empty((0, 2), np.uint32)
         self._most, self._is_swept = 0, False
+        self._limit = _NO_LIMIT
 
     def _own_bytes(self) -> int:
         return array_bytes(self) + sum(array_bytes(tuple(one.labels)) for one in (self.numbered, *self._spare))
@@ -132,6 +135,7 @@ class PhastCpu(Resource):
         """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
         began = time.perf_counter()
         self._seeds, self._targets, self._is_swept = seeds, targets, False
+        self._limit = _NO_LIMIT if limit is None else min(np.uint32(limit), _NO_LIMIT)
         self.numbered.begin()
         tree, customized, labels, mark = self._layout.tree, self._customized, self.numbered.labels, self.numbered.mark
         ends = self._ends = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
@@ -159,11 +163,11 @@ class PhastCpu(Resource):
             return
         tree, down, own, kernel = self._layout.tree, self._customized.down, self.numbered, self._kernels.sweep
         upper, parts = self._layout.sweep_parts
-        most = kernel(tree, down, own.labels, own.mark, upper)
+        most = kernel(tree, down, own.labels, own.mark, upper, self._limit)
 
         def sweep_each(orders: Sequence[npt.NDArray[np.int32]]) -> int:
             labels = own.labels._replace(fronts=np.empty_like(own.labels.fronts))
-            return max(int(kernel(tree, down, labels, own.mark, order)) for order in orders)
+            return max(int(kernel(tree, down, labels, own.mark, order, self._limit)) for order in orders)
 
         step = max(1, min(num_cores(), len(parts)))
         found = run_all([partial(sweep_each, parts[first::step]) for first in range(min(step, len(parts)))])

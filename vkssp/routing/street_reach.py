@@ -166,14 +166,17 @@ def reached_spans(
     limits : sequence of int
         The largest weights of a path, in ascending order.
     """
-    rise, fall = _reached(index, distances, limits, reverse)
+    reached, rise, fall = _reached(index, distances, limits, reverse)
     on = sorted({one.polyline for one in begun})
     is_apart = np.zeros(index.num_polylines, np.bool_)
     is_apart[on] = True
+    shares = np.zeros((2, len(on), len(limits)))
+    for number, polyline in enumerate(on):
+        for at in np.flatnonzero(reached == polyline).tolist():
+            shares[:, number] = rise[at], fall[at]
     apart, first = list[tuple[int, float, float]](), [0]
     for level, limit in enumerate(limits):
-        for polyline in on:
-            up, down = float(rise[level, polyline]), float(fall[level, polyline])
+        for polyline, (up, down) in zip(on, shares[:, :, level].T.tolist(), strict=True):
             pieces = [(0.0, up), (1.0 - down, 1.0)]
             for one in begun:
                 if one.polyline == polyline:
@@ -183,9 +186,10 @@ def reached_spans(
         first.append(len(apart))
     lines = np.array([line for line, _, _ in apart], np.int64)
     low, high = np.array([bounds for _, *bounds in apart], np.float64).reshape(-1, 2).T.copy()
-    module = kernels("vkssp.routing.kernels.reach")
-    *found, metres = module.spans_of(rise, fall, is_apart, lines, low, high, np.array(first), index.plane.length)
-    return Spans(*found), [float(row.sum()) for row in metres]
+    bounds = low, high, np.array(first)
+    *found, covered = kernels("vkssp.routing.kernels.reach").spans_of(reached, rise, fall, is_apart, lines, *bounds)
+    covered *= index.plane.length
+    return Spans(*found), covered.sum(axis=1).tolist()
 
 
 def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -201,20 +205,21 @@ def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return merged
 
 
-def _reached(index: StreetIndex, distances: Uint32s, limits: Sequence[int], reverse: bool) -> tuple[Floats, Floats]:
-    """Return the part of each polyline that is covered from its start, and from its end, within each limit."""
-    graph, (rise, fall) = index.graph, np.zeros((2, len(limits), index.num_polylines))
+def _reached(
+    index: StreetIndex, distances: Uint32s, limits: Sequence[int], reverse: bool
+) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+    """Return the polylines that are reached, and the parts of each that are covered from its start and from its end.
+
+    The parts have a column for each limit.
+    """
+    graph = index.graph
     streets, none = graph.streets, np.zeros(0, np.bool_)
     turn = None if streets is None else streets.turn_weight
-    opened = np.zeros(0) if index.avoided is None else open_parts(index, reverse=reverse)
-    kernels("vkssp.routing.kernels.reach").put_reached(
-        *(
-            graph.head if reverse else graph.tail,
-            distances,
-            graph.weight,
-            np.zeros(0, np.uint32) if turn is None else turn,
-        ),
-        *(none if streets is None else streets.carried, index.backward, index.polyline_of),
-        *(opened, np.array([min(limit, NEVER) for limit in limits]), reverse, rise, fall),
+    found: tuple[npt.NDArray[np.int64], Floats, Floats] = kernels("vkssp.routing.kernels.reach").reached(
+        *(graph.first_out, graph.head, distances, graph.weight, np.zeros(0, np.uint32) if turn is None else turn),
+        *(none if streets is None else streets.carried, index.backward, index.polyline_of, index.num_polylines),
+        np.zeros(0) if index.avoided is None else open_parts(index, reverse=reverse),
+        np.array([min(limit, NEVER) for limit in limits]),
+        reverse,
     )
-    return rise, fall
+    return found

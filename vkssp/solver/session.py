@@ -539,7 +539,7 @@ class Session(Resource):
             outcome = self.run(here, [], within, patience)
             found = self.read()
         if limit is not None:
-            found[found > within] = self._unreachable
+            np.putmask(found, found > within, self._unreachable)
         elif outcome.overflow and renumbered.overflowed(found).any():
             raise DistanceOverflowError(self.distance_type.overflow)
         return found if renumbered.is_identity else found[renumbered.node]

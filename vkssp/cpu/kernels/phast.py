@@ -113,20 +113,29 @@ def climb(
 
 
 @inlined
-def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: Index) -> np.uint32:
-    """Compute the distances of a supernode from those of its ancestors, and return the largest finite one."""
+def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: Index, limit: np.uint32) -> np.uint32:
+    """Compute the distances of a supernode from those of its ancestors, and return the largest finite one.
+
+    If those of all ancestors are beyond the limit, so are its own, which need no computation.
+    """
     dist, front = labels.dist, labels.fronts
     node, end = np.uint64(tree.groups[group, NODE]), np.uint64(tree.groups[group + 1, NODE])
     entry = np.uint64(tree.groups[group, ANCESTOR])
     count = np.uint64(tree.groups[group + 1, ANCESTOR]) - entry
-    row, at, most = np.uint64(tree.groups[group, ARC]), ZERO, np.uint32(0)
+    row, at, most, nearest = np.uint64(tree.groups[group, ARC]), ZERO, np.uint32(0), UNREACHABLE
     while at < count:
-        front[at] = dist[tree.ancestor[entry + at]]
+        above: np.uint32 = dist[tree.ancestor[entry + at]]
+        front[at] = above
+        nearest = lesser(nearest, above)
         at += ONE
-    while at < count + end - node + EIGHT:
+    is_labelled = labels.marks[group, 0] == mark
+    if nearest > limit and not is_labelled:
+        while node < end:
+            dist[node] = UNREACHABLE
+            node += ONE
+    while node < end and at < count + end - node + EIGHT:
         fill_8(front, at, UNREACHABLE)
         at += EIGHT
-    is_labelled = labels.marks[group, 0] == mark
     while node < end:
         distance: np.uint32 = least_sum(front, ZERO, down, row, count)
         if is_labelled:
@@ -142,11 +151,11 @@ def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: I
 
 
 @jit
-def sweep(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, order: Int32s) -> np.uint32:
-    """Compute the distances of supernodes, parents first, and return the largest finite one."""
+def sweep(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, order: Int32s, limit: np.uint32) -> np.uint32:
+    """Compute the distances of supernodes up to a limit, parents first, and return the largest finite one."""
     most = np.uint32(0)
     for number in range(len(order)):
-        most = greater(most, descend(tree, down, labels, mark, order[number]))
+        most = greater(most, descend(tree, down, labels, mark, order[number], limit))
     return most
 
 
@@ -186,7 +195,7 @@ def walk(
                     group = tree.groups[group, PARENT]
                 while height > 0:
                     height -= 1
-                    descend(tree, down, labels, mark, labels.stack[height])
+                    descend(tree, down, labels, mark, labels.stack[height], UNREACHABLE)
                 before = labels.dist[at]
                 if np.uint64(before) + np.uint64(arcs_in[arc, 1]) == np.uint64(distance):
                     break

@@ -138,40 +138,42 @@ def _strip(x0: float, y0: float, x1: float, y1: float, reach: float, low: float,
 
 
 @jit_allocating
+def _longer(array: Any, size: int) -> Any:
+    """Return a copy of an array with room for more rows."""
+    found = np.empty((size, *array.shape[1:]), array.dtype)
+    found[: len(array)] = array
+    return found
+
+
+@jit_allocating
 def find_blocks(
     pieces: Floats, west: float, south: float, cell: float, reach: float, columns: int, rows: int, most: int
 ) -> tuple[Ints, Ints, Ints]:
     """Return the blocks that pieces come near to, in order, and the pieces near each: `members` from `first` on.
 
     Blocks are numbered row by row, from the south-west corner; `reach` is in units of the plane, as `cell` is. Pieces
-    of a block keep their order. If blocks and pieces make more than `most` pairs, there are no blocks, and `first` has
-    a number that is greater.
+    of a block keep their order. If blocks and pieces make more than `most` pairs, no blocks are returned.
     """
     side, count = BLOCK * cell, 0
-    pairs = np.empty((0, 3), np.int64)
+    pairs = np.empty((2 * len(pieces) + 64, 3), np.int64)
     of_row, of_column = np.zeros(rows + 1, np.int64), np.zeros(columns + 1, np.int64)
-    for is_counted in (False, True):
-        at = 0
-        for i in range(len(pieces)):
-            x0, y0, x1, y1 = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
-            lowest = math.floor((min(y0, y1) - reach - south) / side)
-            highest = math.floor((max(y0, y1) + reach - south) / side)
-            for row in range(lowest, highest + 1):
-                low = south + row * side
-                left, right = _strip(x0, y0, x1, y1, reach, low, low + side)
-                begin, end = math.floor((left - west) / side), math.floor((right - west) / side) + 1
-                if not is_counted:
-                    count += max(0, end - begin)
-                    continue
-                for column in range(begin, end):
-                    pairs[at, 0], pairs[at, 1], pairs[at, 2] = row, column, i
-                    of_row[row + 1] += 1
-                    of_column[column + 1] += 1
-                    at += 1
-        if count > most:
-            return np.empty(0, np.int64), np.array([count]), np.empty(0, np.int64)
-        if not is_counted:
-            pairs = np.empty((count, 3), np.int64)
+    for i in range(len(pieces)):
+        x0, y0, x1, y1 = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
+        lowest = math.floor((min(y0, y1) - reach - south) / side)
+        highest = math.floor((max(y0, y1) + reach - south) / side)
+        for row in range(lowest, highest + 1):
+            low = south + row * side
+            left, right = _strip(x0, y0, x1, y1, reach, low, low + side)
+            begin, end = math.floor((left - west) / side), math.floor((right - west) / side) + 1
+            if count + max(0, end - begin) > most:
+                return np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64)
+            if count + end - begin > len(pairs):
+                pairs = _longer(pairs, 2 * len(pairs) + end - begin)
+            for column in range(begin, end):
+                pairs[count, 0], pairs[count, 1], pairs[count, 2] = row, column, i
+                of_row[row + 1] += 1
+                of_column[column + 1] += 1
+                count += 1
     # By columns, and then by rows, which keeps the order within a row.
     by_column, by_row = np.empty(count, np.int64), np.empty(count, np.int64)
     for column in range(columns):
@@ -235,14 +237,6 @@ def _near(
 
 
 @jit_allocating
-def _longer(array: Any, size: int) -> Any:
-    """Return a copy of an array with room for more rows."""
-    found = np.empty((size, *array.shape[1:]), array.dtype)
-    found[: len(array)] = array
-    return found
-
-
-@jit_allocating
 def trace(
     pieces: Floats,
     blocks: Ints,
@@ -293,15 +287,17 @@ def trace(
     # Beginnings, and ends, at the edges between blocks: key of the edge and the level, and the piece.
     loose, num_loose = np.empty((2, 1024, 2), np.int64), np.zeros(2, np.int64)
     count, square = 0, width * width
+    scaled, least = -1, 1.0  # row of blocks whose scale is known, and the greatest
     num_x = columns * BLOCK + 1
     for b in range(len(blocks)):
         row, column = blocks[b] // columns, blocks[b] % columns
         x, y = west + column * BLOCK * cell, south + row * BLOCK * cell
-        least = 1.0
-        for j in range(side):
+        if mercator and row != scaled:
             # On Mercator's plane a metre is longer by the inverse cosine of the latitude.
-            scale[j] = EARTH_RADIUS / math.cosh(y + j * cell) if mercator else 1.0
-            least = scale[j] if j == 0 else max(least, scale[j])
+            scaled = row
+            for j in range(side):
+                scale[j] = EARTH_RADIUS / math.cosh(y + j * cell)
+            least = scale.max()
         for i in range(_ROW):
             across[i] = x + i * cell
         most = width + 1.1 * cell * least
