@@ -180,7 +180,7 @@ class PhastCpu(Resource):
             return np.full(self._graph.num_nodes, UNREACHABLE, np.uint32)
         self._sweep()
         distances: Uint32s = self.numbered.labels.dist
-        return distances[self._rank] if len(self._rank) else distances
+        return distances.take(self._rank) if len(self._rank) else distances
 
     def read(self) -> Uint32s:
         """Return the distances of the last search; see `Algorithm`."""

@@ -542,7 +542,8 @@ class Session(Resource):
             np.putmask(found, found > within, self._unreachable)
         elif outcome.overflow and renumbered.overflowed(found).any():
             raise DistanceOverflowError(self.distance_type.overflow)
-        return found if renumbered.is_identity else found[renumbered.node]
+        # With indices of 32 bits `take` takes a seventh of the time of brackets.
+        return found if renumbered.is_identity else found.take(renumbered.node)
 
     def best(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> int:
         """Search for targets, and return the distance to the best of them, or that of unreachable nodes.

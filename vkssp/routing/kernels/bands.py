@@ -215,24 +215,26 @@ def _near(
     inverse = 1.0 / squared if squared > 0.0 else 0.0
     reach = most / min(scale[0], scale[BLOCK])
     west, east = min(x0, x1) - reach, max(x0, x1) + reach
-    # What the piece covers of a row, as `_strip` finds it, without a division for each row.
+    # What the piece covers of a row, as `_strip` finds it, in columns of the block. A node beside it that is looked at
+    # as well is not near: it keeps its distance, which is the greatest.
     steep = abs(dy) > 1e-9 * (abs(dx) + reach)
     slope = dx / dy if steep else 0.0
     half = reach * math.sqrt(1.0 + slope * slope)
     per_cell = 1.0 / cell
+    west, east = max(0.0, (west - x) * per_cell), min(np.float64(BLOCK), (east - x) * per_cell)
     first = max(0, math.ceil((min(y0, y1) - reach - y) / cell))
     last = min(BLOCK, math.floor((max(y0, y1) + reach - y) / cell))
+    left, right = west, east
+    middle, around = (x0 - x + (y + first * cell - y0) * slope) * per_cell, half * per_cell
     for j in range(first, last + 1):
-        py = y + j * cell
-        left, right = west, east
         if steep:
-            middle = x0 + (py - y0) * slope
-            left, right = max(left, middle - half), min(right, middle + half)
-        begin, end = np.int64(math.ceil((left - x) * per_cell)), np.int64(math.floor((right - x) * per_cell))
-        begin, end = max(np.int64(0), begin), min(np.int64(BLOCK), end)
-        # A node that is not near keeps its distance, which is the greatest.
-        for i in range(begin, end + 1, 4):
-            lower_by_piece(field, j * _ROW + i, across, i, x0, py - y0, dx, dy, inverse, scale[j] * scale[j])
+            left, right = max(west, middle - around), min(east, middle + around)
+            middle += slope
+        if right < left:
+            continue
+        height, at, square = y + j * cell - y0, j * _ROW, scale[j] * scale[j]
+        for i in range(np.int64(left), np.int64(right) + 1, 4):
+            lower_by_piece(field, at + i, across, i, x0, height, dx, dy, inverse, square)
     return first, last
 
 
