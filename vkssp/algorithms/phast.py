@@ -17,6 +17,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, VULKAN, Description, Outcome, Parameter, Terminal, timed
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
 from vkssp.cch.pairs import KEPT, Pairs
+from vkssp.cch.path_batch import PathBatch
 from vkssp.cch.top import IS_TREE_CONSTANT, TOP_CONSTANT, record_climb, top_bytes
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
@@ -182,6 +183,7 @@ class Phast(Resource):
         self._seeds_of_last: list[Terminal] = []
         self._is_swept = False
         self._pairs: Pairs | None = None
+        self._path_batch: PathBatch | None = None
         self._last_pairs: tuple[Uint32s, Uint32s] | None = None
         self._make_room(MAX_TERMINALS)
 
@@ -244,7 +246,7 @@ class Phast(Resource):
             return self._run()
         both = [(*self._ranked(seed), *self._ranked(target)) for seed in seeds for target in targets]
         pairs = np.array(both, np.uint32)
-        found, overflow, milliseconds = self._of_pairs().find(pairs)
+        found, overflow, milliseconds = self._of_pairs().find(pairs, len(pairs) if len(pairs) <= KEPT else 0)
         if len(pairs) <= KEPT:
             self._last_pairs = pairs, found
         counters = {"iterations": 1}
@@ -263,6 +265,14 @@ class Phast(Resource):
         self._last_pairs = None
         found, overflow, _ = self._of_pairs().find(pairs)
         return found, overflow | self._hierarchy.saturated
+
+    def path_batch(self) -> PathBatch | None:
+        """Return a finder of the paths of many searches, made on the first call; None if paths cannot be unpacked."""
+        if self._path_batch is None or self._path_batch.closed:
+            if not can_unpack(self._graph, self._hierarchy):
+                return None
+            self._path_batch = PathBatch(self._graph, self._hierarchy, self)
+        return self._path_batch
 
     def _of_pairs(self) -> Pairs:
         if self._pairs is None:

@@ -21,7 +21,7 @@ _LEAST, _MOST = 64, 1 << 16
 _FEW, _SIZE_FOR_FEW, _SIZE_FOR_MANY, _SOFTWARE_SIZE = 1024, 256, 128, 64
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
-#: Largest number of pairs whose upward labels are kept for unpacking; words of a label.
+#: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
 
 
@@ -36,17 +36,21 @@ class Pairs(Resource):
         The hierarchy.
     owner : Resource
         The resource that closes this one.
+    kept : int
+        Largest number of pairs whose upward labels are kept for unpacking.
 
     Attributes
     ----------
+    most_kept : int
+        As given by `kept`.
     labels : Buffer
-        The upward labels of the last pairs, if there were at most `KEPT`: for each pair and both of its nodes the nodes
-        on the path to the root, by depth.
+        The upward labels of the pairs of the last call that were to be kept: for each pair and both of its nodes the
+        nodes on the path to the root, by depth.
     """
 
-    def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource) -> None:
+    def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource, kept: int = KEPT) -> None:
         super().__init__(owner)
-        self._device, self._customized, self._room = device, customized, 0
+        self._device, self._customized, self._room, self.most_kept = device, customized, 0, kept
         self._parts: list[Resource] = []
         self._kernels: dict[int, Kernel] = {}
         self._ready: dict[int, tuple[Bindings, Recording]] = {}
@@ -55,7 +59,7 @@ class Pairs(Resource):
         try:
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
-            words = LABEL_WORDS * 2 * KEPT * height_of(customized.hierarchy)
+            words = LABEL_WORDS * 2 * kept * height_of(customized.hierarchy)
             self.labels = Buffer(device, 4 * words, name="the upward labels of pairs", owner=self)
             room = top_bytes(customized.top, 2 * _MOST_AT_TOP if customized.top.levels else 1)
             self._top_distances = Buffer(device, room, name="the distances of pairs at the top", owner=self)
@@ -152,13 +156,15 @@ class Pairs(Resource):
         recording.timestamp(self._timestamps, 1)
         recording.barrier("all", "all")
 
-    def find(self, pairs: npt.NDArray[np.uint32]) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
+    def find(self, pairs: npt.NDArray[np.uint32], kept: int = 0) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
         """Return the distances of pairs, whether a sum did not fit into 32 bits, and milliseconds on the device.
 
         Parameters
         ----------
         pairs : numpy.ndarray
             Rank of the source, its offset, rank of the target, its offset, shape (k, 4), uint32.
+        kept : int
+            Number of pairs, the first ones, whose upward labels are kept, `most_kept` at most.
         """
         found, overflow = np.empty(len(pairs), np.uint32), np.empty(len(pairs), np.bool_)
         milliseconds = 0.0
@@ -170,7 +176,7 @@ class Pairs(Resource):
             self._status.view()[:] = 0
             bound, recording = self._ready_for(len(part))
             with recording.record():
-                self._record(recording, bound, len(part), len(part) if len(pairs) <= KEPT else 0)
+                self._record(recording, bound, len(part), 0 if first else kept)
             recording.submit()
             recording.wait()
             check_loops(self._device, self._status.view()[0])

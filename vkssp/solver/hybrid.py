@@ -107,10 +107,9 @@ class HybridSession(Resource):
         """Session that has answered this thread's last query."""
         return self._own.answering or self._main
 
-    def holding(self) -> Claim:
+    def keeping(self) -> Claim:
         """Keep the weights unchanged for several queries; may be nested."""
-        self._main.check_open()
-        return self._main.weights.lock.reading()
+        return self._main.keeping()
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""

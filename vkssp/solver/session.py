@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,9 @@ from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, ends_of, pairs_of, terminal, terminals
 from vkssp.resource import Resource
+from vkssp.solver.micro_batches import MicroBatches, Waiting
 from vkssp.solver.row_maker import RowBlock, RowMaker
+from vkssp.solver.session_batch import PairsQuestion, PathQuestion, TreeQuestion, answer_pairs
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
 from vkssp.solver.tree_reader import TreeReader, tree_arcs_of
 
@@ -49,10 +52,13 @@ CPU_ROWS: dict[tuple[str, int], type[Rows]] = {
 }
 # Nodes of a graph that the preparation of a table over a hierarchy, by the host, looks at in the time of a pair.
 _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
+# Fewest trees that are found sooner by sweeps at once than one after the other, and most of them.
+_FEW_TREES, _MOST_TREES = 4, 32
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
 Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
 #: Is asked by a search on the CPU, once it has settled some nodes, for the number at which it gives up.
 Patience = Callable[[], int]
+_NO_ARCS = np.zeros(0, np.int64)
 # A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
 
@@ -125,6 +131,8 @@ class Session(Resource):
         Seconds that the last download of all distances took.
     lock : ReentrantLock
         Held by the thread that uses the session.
+    micro_batches : MicroBatches
+        Questions of threads that wait for the device; only those by a hierarchy on a device are answered together.
     """
 
     def __init__(
@@ -141,6 +149,7 @@ class Session(Resource):
         self.download_s: float | None = None
         self._hold = object()
         self.lock = ReentrantLock()
+        self.micro_batches = MicroBatches()
         self._workspace: Workspace | None = None
         self._pairs: PhastCpu | None = None
         self._kept: tuple[BlockResidentRows | SweepBatch | Rows, object] | None = None
@@ -184,6 +193,11 @@ class Session(Resource):
     def share_weights(self, weights: SharedWeights) -> None:
         """Share the weights of other copies of the graph from now on; call this before any other use of the solver."""
         self.shared.weights = weights
+
+    def keeping(self) -> Claim:
+        """Keep the weights unchanged for several queries, while other threads may use this session; may be nested."""
+        self.check_open()
+        return self.weights.lock.reading()
 
     def holding(self) -> Claim:
         """Keep the weights unchanged, and other threads off this session, for several queries; may be nested."""
@@ -329,7 +343,7 @@ class Session(Resource):
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`."""
         nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
         whole = flag(whole, "whole")
-        with self.holding():
+        with self.keeping() if self._asks_with_others else self.holding():
             groups = checked_groups(self.renumbered, seeds, self.distance_type)
             kept = None if self._kept is None else self._kept[0]
             is_kept = isinstance(kept, Rows) and kept.suits(self.renumbered.node[nodes], len(groups), most)
@@ -343,19 +357,14 @@ class Session(Resource):
 
     def _by_pairs(self, groups: Groups, nodes: Uint32s, limit: int) -> RowBlock | None:
         """Return a small table, each entry found as a pair; None if the table is large, or a distance overflows."""
-        algorithm, pairs = self.algorithm(), len(groups.node) * len(nodes)
-        if not isinstance(algorithm, Phast | PhastCpu) or not pairs or not np.diff(groups.first).all():
+        pairs = len(groups.node) * len(nodes)
+        if self.name != Phast.NAME or not pairs or not np.diff(groups.first).all():
             return None
-        if not makes_pairs(algorithm.RUNS_ON, pairs, self.renumbered.num_nodes):
+        if not makes_pairs(self.shared.place, pairs, self.renumbered.num_nodes):
             return None
         sources, row = np.unique(self.renumbered.node[groups.node], return_inverse=True)
-        try:
-            found, overflow = algorithm.between(
-                np.repeat(sources, len(nodes)), np.tile(self.renumbered.node[nodes], len(sources))
-            )
-        except BaseException:
-            self.discard()
-            raise
+        of_table = np.repeat(sources, len(nodes)), np.tile(self.renumbered.node[nodes], len(sources))
+        found, overflow = self._between(*of_table)
         between = found.reshape(len(sources), len(nodes)).astype(np.uint64)[row]
         sums = between + groups.offset[:, None]
         is_reached = between != UNREACHABLE
@@ -365,6 +374,19 @@ class Session(Resource):
         best = np.minimum.reduceat(sums, groups.first[:-1].astype(np.int64), axis=0).astype(np.uint32)
         best[best > limit] = UNREACHABLE
         return RowBlock(best)
+
+    def _between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
+        """Return the distances of pairs over a hierarchy; see `Phast.between`. Needs the claim of the caller."""
+        if self._asks_with_others:
+            found: tuple[Uint32s, npt.NDArray[np.bool_]] = self._ask(PairsQuestion(sources, targets))
+            return found
+        algorithm = self.algorithm()
+        assert isinstance(algorithm, Phast | PhastCpu)
+        try:
+            return algorithm.between(sources, targets)
+        except BaseException:
+            self.discard()
+            raise
 
     def row_maker(
         self,
@@ -442,17 +464,16 @@ class Session(Resource):
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.pairs`."""
-        with self.holding():
-            algorithm, node = self.algorithm(), self.renumbered.node
-            if not isinstance(algorithm, Phast | PhastCpu):
-                return None
-            try:
-                found, overflow = algorithm.between(node[sources], node[targets])
-            except BaseException:
-                self.discard()
-                raise
-            for pair in np.flatnonzero(overflow & (found == UNREACHABLE)):
-                self.best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
+        if self.name != Phast.NAME:
+            return None
+        with self.keeping() if self._asks_with_others else self.holding():
+            node = self.renumbered.node
+            found, overflow = self._between(node[sources], node[targets])
+            suspects = np.flatnonzero(overflow & (found == UNREACHABLE))
+            if len(suspects):
+                with self.holding():
+                    for pair in suspects:
+                        self.best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
             return found
 
     def distance(self, source: int, target: int, patience: Patience | None = None) -> int:
@@ -495,20 +516,97 @@ class Session(Resource):
     ) -> Shortest | None:
         """Find the shortest path from any seed to any target; see `vkssp.Solver.search_path` and `run`."""
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
-        with self.holding():
+        asks = patience is None and self._asks_with_others
+        with self.keeping() if asks else self.holding():
             here_seeds, here_targets = ends_of(self.renumbered, seeds, targets, self.distance_type)
             if len(targets) == 0:
                 raise QueryError("there is no target; give at least one")
-            best = self.best(here_seeds, here_targets, patience)
+            if asks:
+                best, seed, target, arcs = self._ask(PathQuestion(here_seeds, here_targets))
+            else:
+                best, seed, target, arcs = self._shortest(here_seeds, here_targets, patience)
             if best == self._unreachable:
                 return None
-            walker = self.walker()
-            try:
-                seed, target, arcs = walker.walk(len(seeds), len(targets))
-            except BaseException:
-                self.discard()
-                raise
             return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
+
+    def _shortest(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> Shortest:
+        """Return what `search_path` does, by the ids of the prepared graph; without a path only the weight counts."""
+        best = self.best(seeds, targets, patience)
+        if best == self._unreachable:
+            return best, -1, -1, _NO_ARCS
+        walker = self.walker()
+        try:
+            return best, *walker.walk(len(seeds), len(targets))
+        except BaseException:
+            self.discard()
+            raise
+
+    @property
+    def _asks_with_others(self) -> bool:
+        """Whether this thread's questions go to the device together with those of other threads.
+
+        The main thread, which may be interrupted, and a thread that holds this session ask alone.
+        """
+        is_able = self.name == Phast.NAME and self.shared.place == VULKAN and not self.counting
+        return is_able and threading.current_thread() is not threading.main_thread() and not self.lock.is_mine
+
+    def _ask(self, question: object) -> Any:
+        return self.micro_batches.ask(question, self._answer_together)
+
+    def _answer_together(self, batch: Sequence[Waiting]) -> None:
+        """Answer the questions of a batch, what takes least first; each that fails gets its own error."""
+        with self.holding():
+            trees = [one for one in batch if isinstance(one.question, TreeQuestion)]
+            if len(batch) - len(trees) > 1:
+                self._or_alone(lambda: self._find_pairs(batch))
+            for one in batch:
+                if not isinstance(one.question, TreeQuestion):
+                    self._answer_alone(one)
+            for first in range(0, len(trees), _MOST_TREES):
+                some = trees[first : first + _MOST_TREES]
+                if len(some) >= _FEW_TREES:
+                    self._or_alone(lambda some=some: self._find_trees(some))  # type: ignore[misc]
+                for one in some:
+                    self._answer_alone(one)
+
+    def _or_alone(self, answer: Callable[[], None]) -> None:
+        """Answer questions together; after an error, such as a lack of memory, each is left to be answered alone."""
+        try:
+            answer()
+        except Exception:
+            self.discard()
+
+    def _find_pairs(self, batch: Sequence[Waiting]) -> None:
+        algorithm = self.algorithm()
+        finder = algorithm.path_batch() if isinstance(algorithm, Phast) else None
+        if finder is not None:
+            answer_pairs(finder, batch)
+
+    def _find_trees(self, batch: Sequence[Waiting]) -> None:
+        """Answer questions for trees by sweeps at once."""
+        everywhere = np.arange(self.graph.num_nodes, dtype=np.uint32)
+        seeds = checked_groups(self.renumbered, [one.question.seeds for one in batch], self.distance_type)
+        # Of one size and one limit, so that the buffers suit the next batch; each question has its own limit.
+        maker = self.row_maker(self.graph, everywhere, _MOST_TREES, limit=self._unreachable - 1)
+        rows = (row for block in maker.once(seeds) for row in block.distances)
+        for one, row in zip(batch, rows, strict=True):
+            row[row > one.question.limit] = self._unreachable
+            one.settle(row)
+
+    def _answer_alone(self, one: Waiting) -> None:
+        """Answer a question, unless it has an answer."""
+        if one.is_settled:
+            return
+        question = one.question
+        try:
+            if isinstance(question, PathQuestion):
+                one.settle(self._shortest(question.seeds, question.targets))
+            elif isinstance(question, PairsQuestion):
+                one.settle(self._between(question.sources, question.targets))
+            else:
+                one.settle(self._from_seeds(question.seeds, question.limit))
+        except BaseException as error:
+            one.settle(error=error)
 
     def tree_from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> tuple[Distances, Uint32s]:
         """Return distances, as `from_seeds` does, and the arc into each node of the tree; see `RowSource`."""
@@ -532,6 +630,16 @@ class Session(Resource):
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
+        within = Units(distance_type=self.distance_type).limit(limit)
+        if limit is None or patience is not None or within == self._unreachable or not self._asks_with_others:
+            return self._from_seeds(seeds, limit, patience)
+        with self.keeping():
+            given = pairs_of(seeds, "source")
+            terminals(self.renumbered, given, "source", None, self.distance_type)  # errors are for this thread only
+            found: Distances = self._ask(TreeQuestion(given, within))
+            return found
+
+    def _from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Distances:
         within = Units(distance_type=self.distance_type).limit(limit)
         with self.holding():
             renumbered = self.renumbered

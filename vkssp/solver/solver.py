@@ -34,6 +34,7 @@ from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, s
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
+from vkssp.solver.micro_batches import BatchSizes
 from vkssp.solver.nearest import NearestSources, nearest_seeds, nearest_sources, several_nearest
 from vkssp.solver.rescaling import rescaled
 from vkssp.solver.row_maker import RowBlock
@@ -228,7 +229,7 @@ class Solver(Resource):
 
     def holding(self) -> AbstractContextManager[object]:
         """Keep the weights unchanged for several queries, while other threads may have to wait; may be nested."""
-        return self._queries.holding()
+        return self._queries.keeping()
 
     @overload
     def distances(
@@ -1113,7 +1114,9 @@ class Solver(Resource):
         session = self._session
         parameters: dict[str, Any] = dict(session.parameters)
         bits = session.distance_type.bits
-        return Solver(graph, session.name, self.device, distance_bits=bits, **parameters)
+        solver = Solver(graph, session.name, self.device, distance_bits=bits, **parameters)
+        solver.session.micro_batches.sizes = session.micro_batches.sizes
+        return solver
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[Solver]:
@@ -1129,6 +1132,11 @@ class Solver(Resource):
     route = FormerName("path")
     nearest_sources = FormerName("nearest")
     prepare_routes = FormerName("warm_up")
+
+    @property
+    def batch_sizes(self) -> BatchSizes:
+        """Counts of the batches of questions that threads have asked together; for other modules of the package."""
+        return self._session.micro_batches.sizes
 
     @property
     def timings(self) -> Timings:

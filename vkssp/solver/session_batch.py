@@ -1,0 +1,82 @@
+"""Questions of several threads that one session answers together, by the ids of the renumbered graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vkssp.algorithm import Terminal
+from vkssp.cch.path_batch import MOST_PAIRS, FoundPath, PathBatch, PathSearch
+from vkssp.graph import Uint32s
+from vkssp.solver.micro_batches import Waiting
+
+
+@dataclass(frozen=True)
+class PathQuestion:
+    """Question for the shortest path from any seed to any target."""
+
+    seeds: list[Terminal]
+    targets: list[Terminal]
+
+
+@dataclass(frozen=True, eq=False)
+class PairsQuestion:
+    """Question for the distances of pairs, shape (k,), and whether each may be unreachable only by overflow."""
+
+    sources: Uint32s
+    targets: Uint32s
+
+
+@dataclass(frozen=True)
+class TreeQuestion:
+    """Question for the distances from seeds to all nodes up to a limit; by the caller's ids."""
+
+    seeds: Sequence[Terminal]
+    limit: int
+
+
+def answer_pairs(finder: PathBatch, questions: Iterable[Waiting]) -> None:
+    """Answer questions for paths and for pairs together; those that have to be answered alone are left.
+
+    Parameters
+    ----------
+    finder : PathBatch
+        Finds the paths.
+    questions : iterable of Waiting
+        The questions, each a `PathQuestion` or a `PairsQuestion`; others are left.
+    """
+    paths = [one for one in questions if isinstance(one.question, PathQuestion)]
+    others = [one for one in questions if isinstance(one.question, PairsQuestion)]
+    searches = [PathSearch(one.question.seeds, one.question.targets) for one in paths]
+    begin, is_first = 0, True
+    while begin < len(paths) or is_first:
+        end, total = begin, 0
+        while end < len(paths) and total + searches[end].num_pairs <= MOST_PAIRS:
+            total += searches[end].num_pairs
+            end += 1
+        if end == begin < len(paths):  # a search with too many pairs is made alone
+            begin += 1
+            continue
+        _answer_some(finder, paths[begin:end], searches[begin:end], others if is_first else [])
+        begin, is_first = end, False
+
+
+def _answer_some(
+    finder: PathBatch, paths: Sequence[Waiting], searches: Sequence[PathSearch], others: Sequence[Waiting]
+) -> None:
+    first = np.cumsum([0, *(len(one.question.sources) for one in others)])
+    pairs = np.zeros((int(first[-1]), 4), np.uint32)
+    for one, begin, end in zip(others, first[:-1].tolist(), first[1:].tolist(), strict=True):
+        pairs[begin:end, 0], pairs[begin:end, 2] = one.question.sources, one.question.targets
+
+    def settle_pairs(distances: Uint32s, overflow: np.ndarray) -> None:
+        for one, begin, end in zip(others, first[:-1].tolist(), first[1:].tolist(), strict=True):
+            one.settle((distances[begin:end], overflow[begin:end]))
+
+    def settle_path(number: int, found: FoundPath | None) -> None:
+        if found is not None:
+            paths[number].settle(found)
+
+    finder.find(searches, pairs, settle_path, settle_pairs)
