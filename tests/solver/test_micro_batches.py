@@ -75,10 +75,10 @@ def test_answers_are_the_same_together(device: Device) -> None:
         for _ in range(2):
             questions = questions_of(solver, rng)
             alone = [question() for question in questions]
-            before = solver.batch_sizes.counts.copy()
+            before = solver.batching.counts.copy()
             together = asked_together(solver, questions)
             assert all(map(same, alone, together))
-            sizes = dict(zip(SIZES, (solver.batch_sizes.counts - before).tolist(), strict=True))
+            sizes = dict(zip(SIZES, (solver.batching.counts - before).tolist(), strict=True))
             assert {size: count for size, count in sizes.items() if count} == {1: 1, 32: 1}
             solver.set_weights(rng.integers(1, 4, GRAPH.num_arcs))
 
@@ -179,4 +179,4 @@ def test_questions_that_come_during_a_batch_are_the_next_one() -> None:
         thread.join(60)
     assert batch_sizes == [1, 7]
     assert answers == {number: -number if number % 5 else number for number in range(1, 9)}
-    assert batches.sizes.questions == 8
+    assert batches.batching.questions == 8

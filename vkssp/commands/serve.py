@@ -21,7 +21,9 @@ SUMMARY = "answer requests of OSRM's HTTP API"
 EXAMPLE = "vkssp serve car=andorra.graph bike=andorra-bike.graph --port 5000"
 #: Environment variable with the token of those who may change speeds.
 _TOKEN = "VKSSP_SERVER_TOKEN"
-_MOST_PROCESSES = 1024
+_MOST_PROCESSES, _MOST_THREADS, _MOST_BATCH = 1024, 1024, 256
+# Threads of a process whose searches run on a GPU: the requests that wait for it together, for its next batch.
+_THREADS_ON_DEVICE = 32
 #: Options of limits: the attribute of `vkssp.server.limits.Limits`, its default, and what it limits.
 _LIMITS = (
     ("coordinates", 500, "coordinates of a route"),
@@ -61,6 +63,15 @@ def add_arguments(parser: CommandParser) -> None:
             " (default: as many as cores with --device cpu; 1 on a GPU, and where processes cannot be forked)",
         ),
     )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help=Help(
+            "threads of each process",
+            f" (default: its part of the cores; on a GPU, which searches for several at once, {_THREADS_ON_DEVICE})",
+        ),
+    )
     parser.add_argument("--data-version", default="", metavar="TEXT", help="version of the data, which answers name")
     parser.add_argument(
         "--raster",
@@ -92,6 +103,13 @@ def add_arguments(parser: CommandParser) -> None:
         help="streets of the components of the network that places are snapped past, if a request has others (default: "
         "1000; 0: none)",
     )
+    group.add_argument(
+        "--max-batch",
+        type=int,
+        default=_MOST_BATCH,
+        metavar="N",
+        help=f"most searches that a GPU makes together, 1 for each alone (default: {_MOST_BATCH})",
+    )
     group.add_argument("--seconds", type=float, default=60.0, help="seconds of an answer (default: 60)")
     group.add_argument("--origin", default="*", help="origin of web pages that may ask, '' for none (default: *, all)")
 
@@ -113,6 +131,8 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.checks import whole_number
 
     port = whole_number(args.port, "port", 0, 65535)
+    most = whole_number(args.max_batch, "max_batch", 1, _MOST_BATCH)
+    wanted = None if args.threads is None else whole_number(args.threads, "threads", 1, _MOST_THREADS)
     files = _named(args.graphs)
     uvicorn = optional("uvicorn", "'vkssp serve' needs", "server")
     for module in ("orjson", "starlette"):
@@ -143,18 +163,23 @@ def run(args: argparse.Namespace) -> Result:
         for name, file in files.items()
     }
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}
-    processes = _processes(args.processes, all(dataset.is_on_cpu for dataset in datasets.values()))
+    on_cpu = all(dataset.is_on_cpu for dataset in datasets.values())
+    processes = _processes(args.processes, on_cpu)
+    batchings = [batching for dataset in datasets.values() for batching in dataset.batchings]
+    for batching in batchings:
+        batching.most = most
     limits = Limits(**{name: getattr(args, f"max_{name}") for name, _, _ in _LIMITS}, seconds=args.seconds)
     for dataset in datasets.values():
         warm_up(dataset)
     gc.collect()
     gc.freeze()  # what is there now stays, so that no collection looks at it or, in a fork, writes to its memory
     figures = shared_figures(processes)
-    threads = max(1, num_cores() // processes)
+    cores = max(1, num_cores() // processes)
+    threads = wanted or (cores if on_cpu else max(cores, _THREADS_ON_DEVICE))
     origin, token = args.origin, os.environ.get(_TOKEN, "")
 
     def make(ask_all: Change | None, number: int) -> tuple[Any, Change]:
-        limit_cores(threads)
+        limit_cores(cores)
         app = application(
             datasets,
             limits,
@@ -164,7 +189,7 @@ def run(args: argparse.Namespace) -> Result:
             token=token,
             live_map=args.live_map,
             raster=args.raster,
-            metrics=Metrics(figures, number),
+            metrics=Metrics(figures, number, () if on_cpu else batchings),
             ask_all=ask_all,
         )
         return app, app.change

@@ -9,6 +9,7 @@ from vkssp.cpu.device import CpuDevice
 from vkssp.routing.router import Router
 from vkssp.server.errors import RequestError
 from vkssp.server.tiles import Tiles
+from vkssp.solver.micro_batches import Batching
 from vkssp.solver.solver import Solver
 
 #: Parts that answers may have to do without, as OSRM names them.
@@ -41,6 +42,12 @@ class Dataset:
         """Whether searches run on the CPU only."""
         solver = self.router.solver
         return isinstance(solver, Solver) and isinstance(solver.device, CpuDevice)
+
+    @property
+    def batchings(self) -> list[Batching]:
+        """Limits and counts of the batches of searches that devices make together."""
+        solver = self.router.solver
+        return [one.batching for one in ([solver] if isinstance(solver, Solver) else solver.solvers)]
 
     @property
     def is_quick(self) -> bool:

@@ -18,17 +18,19 @@ import numpy.typing as npt
 
 #: Most questions of a batch.
 MOST_QUESTIONS = 256
-#: Bounds of the classes of `BatchSizes`.
+#: Bounds of the classes of `Batching.counts`.
 SIZES = tuple(1 << power for power in range(MOST_QUESTIONS.bit_length()))
 # Seconds after which a thread that waits looks up by itself; a thread that has done a batch wakes those that wait.
 _LOOK_UP_S = 0.5
 
 
-class BatchSizes:
-    """Counts of batches by their sizes, of all solvers that share this object.
+class Batching:
+    """How large batches may be, and how large they were, of all solvers that share this object.
 
     Attributes
     ----------
+    most : int
+        Most questions of a batch, 1 to `MOST_QUESTIONS`; with 1 each question is answered alone.
     counts : numpy.ndarray
         Number of batches of at most so many questions as `SIZES` says, but more than the one before, int64.
     questions : int
@@ -36,6 +38,7 @@ class BatchSizes:
     """
 
     def __init__(self) -> None:
+        self.most = MOST_QUESTIONS
         self.counts: npt.NDArray[np.int64] = np.zeros(len(SIZES), np.int64)
         self.questions = 0
         self._lock = threading.Lock()
@@ -94,12 +97,12 @@ class MicroBatches:
 
     Attributes
     ----------
-    sizes : BatchSizes
-        Counts the batches.
+    batching : Batching
+        Limits and counts the batches.
     """
 
     def __init__(self) -> None:
-        self.sizes = BatchSizes()
+        self.batching = Batching()
         self._waiting: deque[Waiting] = deque()
         self._working = threading.Lock()
 
@@ -138,11 +141,11 @@ class MicroBatches:
         """Answer all questions that wait, or as many as a batch takes."""
         batch: list[Waiting] = []
         with suppress(IndexError):
-            while len(batch) < MOST_QUESTIONS:
+            while len(batch) < self.batching.most:
                 batch.append(self._waiting.popleft())
         if not batch:  # another thread has answered the question meanwhile
             return
-        self.sizes.add(len(batch))
+        self.batching.add(len(batch))
         try:
             answer_all(batch)
         except BaseException as error:

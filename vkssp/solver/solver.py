@@ -34,7 +34,7 @@ from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, s
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
-from vkssp.solver.micro_batches import BatchSizes
+from vkssp.solver.micro_batches import Batching
 from vkssp.solver.nearest import NearestSources, nearest_seeds, nearest_sources, several_nearest
 from vkssp.solver.rescaling import rescaled
 from vkssp.solver.row_maker import RowBlock
@@ -1115,7 +1115,7 @@ class Solver(Resource):
         parameters: dict[str, Any] = dict(session.parameters)
         bits = session.distance_type.bits
         solver = Solver(graph, session.name, self.device, distance_bits=bits, **parameters)
-        solver.session.micro_batches.sizes = session.micro_batches.sizes
+        solver.session.micro_batches.batching = session.micro_batches.batching
         return solver
 
     @contextmanager
@@ -1134,9 +1134,9 @@ class Solver(Resource):
     prepare_routes = FormerName("warm_up")
 
     @property
-    def batch_sizes(self) -> BatchSizes:
-        """Counts of the batches of questions that threads have asked together; for other modules of the package."""
-        return self._session.micro_batches.sizes
+    def batching(self) -> Batching:
+        """Limit and counts of batches of questions that threads ask together; for other modules of the package."""
+        return self._session.micro_batches.batching
 
     @property
     def timings(self) -> Timings:
