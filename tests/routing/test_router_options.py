@@ -66,6 +66,21 @@ def check_pairs(router: Router, sources: list[Place], targets: list[Place]) -> n
     return weight
 
 
+def test_a_router_on_another_device_has_the_same_streets_and_weights_of_its_own(device: Device) -> None:
+    graph = street_map(LONG, STREETS)
+    with Router(graph, device="cpu", avoid=MIDDLE) as router:
+        router.set_weights(2 * graph.weight)
+        ends = at(0, 20), at(0, 80)
+        with router.on_device(device, "near_far") as other:
+            one, two = router.route(*ends), other.route(*ends)
+            assert np.array_equal(one.arcs, two.arcs) and one.weight == two.weight and two.device == device.info.name
+            assert other.index is router.index
+            other.set_weights(graph.weight)
+            assert 2 * other.route(*ends).weight == one.weight == router.route(*ends).weight
+            assert len(other.isochrones(ends[0], 500)) == 1
+        assert router.route(*ends).weight == one.weight
+
+
 @pytest.mark.parametrize("turns", ["none", "costs"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_tables_around_areas_and_by_distance_are_routes(device: Device, metric: str, turns: str) -> None:

@@ -30,13 +30,16 @@ CHANGES = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A server of two processes with a street of two parts, 100 and 200 tenths of a second long."""
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A server of two processes with a street of two parts, 100 and 200 tenths of a second long, on a device."""
+    on = getattr(request, "param", "cpu")
+    if on != "cpu":
+        on = request.getfixturevalue("device").info.name
     file = tmp_path / "street.graph"
     prepare(street_map([(0, 0), (0, 1), (0, 3)], [(0, 1, 100), (1, 2, 200)])).save(file)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
-    command = [sys.executable, "-m", "vkssp", "serve", str(file), "--device", "cpu", "--processes", "2"]
+    command = [sys.executable, "-m", "vkssp", "serve", str(file), "--device", on, "--processes", "2"]
     environment = {**os.environ, "VKSSP_SERVER_TOKEN": "secret"}
     process = subprocess.Popen([*command, "--port", str(port)], env=environment)
     try:
@@ -69,6 +72,7 @@ def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
+@pytest.mark.parametrize("server", ["cpu", "vulkan"], indirect=True)
 def test_speeds_and_figures_are_those_of_all_processes(server: tuple[subprocess.Popen[bytes], int]) -> None:
     process, port = server
     connections = [connected(port) for _ in range(4)]  # two of each process
@@ -93,6 +97,14 @@ def test_speeds_and_figures_are_those_of_all_processes(server: tuple[subprocess.
     assert 'vkssp_requests_total{service="route",code="Ok"} 12' in ask(again[0], "/metrics")[1].decode()
     for one in again:
         one.close()
+
+
+def test_a_device_that_is_not_there_is_one_error(tmp_path: Path) -> None:
+    file = tmp_path / "street.graph"
+    prepare(street_map([(0, 0), (0, 1), (0, 3)], [(0, 1, 100), (1, 2, 200)])).save(file)
+    command = [sys.executable, "-m", "vkssp", "serve", str(file), "--device", "no such", "--processes", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and "no such" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_a_process_that_dies_loses_only_what_it_answers(server: tuple[subprocess.Popen[bytes], int]) -> None:

@@ -60,7 +60,7 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="N",
         help=Help(
             "processes that answer, which share the memory of the graphs",
-            " (default: as many as cores with --device cpu; 1 on a GPU, and where processes cannot be forked)",
+            " (default: as many as cores with --device cpu; 1 on a GPU, each further one takes its memory once more)",
         ),
     )
     parser.add_argument(
@@ -137,37 +137,30 @@ def run(args: argparse.Namespace) -> Result:
     uvicorn = optional("uvicorn", "'vkssp serve' needs", "server")
     for module in ("orjson", "starlette"):
         optional(module, "'vkssp serve' needs", "server")
+    from vkssp.algorithm import AUTO, CPU
+    from vkssp.algorithms.choice import is_cpu
     from vkssp.reading import read_graph
     from vkssp.routing.router import Router
     from vkssp.server.app import ACCESS, application
     from vkssp.server.dataset import Dataset
     from vkssp.server.limits import Limits
     from vkssp.server.metrics import Metrics, shared_figures
-    from vkssp.server.processes import Change, Serving, listen, serve
+    from vkssp.server.processes import Change, Serving, in_child, listen, serve
     from vkssp.server.protocol import at_once
     from vkssp.server.speed_changes import joined_changes
     from vkssp.server.warming import warm_up
 
     logging.getLogger(ACCESS).setLevel(logging.INFO if args.access_log else logging.WARNING)
     parameters, radius = solver_parameters(args), math.inf if args.default_radius < 0 else args.default_radius
-    routers = {
-        name: Router(
-            read_graph(file),
-            args.algorithm,
-            args.device,
-            small_component_size=args.small_component_size,
-            farther_streets=True,
-            radius_m=radius,
-            **parameters,
-        )
-        for name, file in files.items()
-    }
+    # Several processes on a GPU: the first one opens no device, since a driver does not survive a fork.
+    is_apart = args.device is not None and not is_cpu(args.device) and (args.processes or 1) > 1
+    on = (AUTO, CPU, {}) if is_apart else (args.algorithm, args.device, parameters)
+    snapping: dict[str, Any] = {"small_component_size": args.small_component_size, "farther_streets": True}
+    snapping["radius_m"] = radius
+    routers = {name: Router(read_graph(file), on[0], on[1], **snapping, **on[2]) for name, file in files.items()}
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}
-    on_cpu = all(dataset.is_on_cpu for dataset in datasets.values())
-    processes = _processes(args.processes, on_cpu)
-    batchings = [batching for dataset in datasets.values() for batching in dataset.batchings]
-    for batching in batchings:
-        batching.most = most
+    on_cpu = not is_apart and all(dataset.is_on_cpu for dataset in datasets.values())
+    processes = _processes(args.processes, on_cpu or is_apart)
     limits = Limits(**{name: getattr(args, f"max_{name}") for name, _, _ in _LIMITS}, seconds=args.seconds)
     for dataset in datasets.values():
         warm_up(dataset)
@@ -178,10 +171,24 @@ def run(args: argparse.Namespace) -> Result:
     threads = wanted or (cores if on_cpu else max(cores, _THREADS_ON_DEVICE))
     origin, token = args.origin, os.environ.get(_TOKEN, "")
 
+    def on_device() -> dict[str, Dataset]:
+        found = {name: router.on_device(args.device, args.algorithm, **parameters) for name, router in routers.items()}
+        return {name: Dataset(router, data_version=args.data_version) for name, router in found.items()}
+
+    if is_apart:
+        in_child(on_device)  # so that an error is told once, before processes try it again and again
+
     def make(ask_all: Change | None, number: int) -> tuple[Any, Change]:
         limit_cores(cores)
+        served = on_device() if is_apart else datasets
+        batchings = [batching for dataset in served.values() for batching in dataset.batchings]
+        for batching in batchings:
+            batching.most = most
+        if is_apart:
+            for dataset in served.values():
+                warm_up(dataset)
         app = application(
-            datasets,
+            served,
             limits,
             threads=threads,
             in_loop=True,
@@ -209,17 +216,17 @@ def run(args: argparse.Namespace) -> Result:
     return {"graphs": files}, []
 
 
-def _processes(given: int | None, is_on_cpu: bool) -> int:
-    """Return the number of processes, given that which was asked for, and whether all searches run on the CPU."""
+def _processes(given: int | None, may_fork: bool) -> int:
+    """Return the number of processes, given that which was asked for, and whether no device is open."""
     from vkssp.checks import whole_number
 
-    several = is_on_cpu and hasattr(os, "fork")
+    several = may_fork and hasattr(os, "fork")
     if given is None:
         return num_cores() if several else 1
     count = whole_number(given, "processes", 1, _MOST_PROCESSES)
     if count > 1 and not several:
         raise QueryError(
-            f"there cannot be {count} processes, since a GPU belongs to one, and others need a system that forks; "
-            "give --processes 1, or --device cpu"
+            f"there cannot be {count} processes, since these need a system that forks, and a device that is named; "
+            "give --processes 1, or --device cpu, or --device with the name or number of a GPU"
         )
     return count

@@ -312,6 +312,42 @@ class Router(Resource):
 
         return self._derive(("minimizing", metric), measured=measured, metric=metric)
 
+    def on_device(self, device: Devices, algorithm: str = DEFAULT_ALGORITHM, **parameters: Any) -> Router:
+        """Return a router on the same streets whose searches run on another device, with the weights of this moment.
+
+        It shares what was made of the streets with this router, but has weights of its own, and is closed by itself.
+        In this way processes that are forked from one that has opened no device share the memory of the streets, and
+        each opens the device.
+
+        Parameters
+        ----------
+        device, algorithm, **parameters
+            See `Router`.
+
+        Raises
+        ------
+        QueryError, DeviceError
+            As for `Router`.
+        """
+        with self.solver.holding():
+            index = self.index
+            timed = self._timed
+        parameters.setdefault("distance_bits", BITS_32.bits)
+        router = Router._over(index, solver_on(index.searched, algorithm, device, **parameters), self.metric, timed)
+        router.solver.warm_up()
+        return router
+
+    @staticmethod
+    def _over(index: StreetIndex, solver: Solver | SolverPool, metric: str, timed: Graph) -> Router:
+        """Return a router over an index and a solver that searches its graph."""
+        router = object.__new__(Router)
+        Resource.__init__(router)
+        router.solver, router.metric = solver, metric
+        router._indices, router._timed, router._backward, router._clock = (index,), timed, None, None
+        router._whole, router._derived, router._steps = None, Derived(_MOST_DERIVED), ()
+        router._making_backward, router._deriving = threading.Lock(), threading.Lock()
+        return router
+
     def _derive(
         self,
         step: Hashable,
@@ -332,13 +368,9 @@ class Router(Resource):
             if router is None:
                 found = index.measured_by(measured(whole)) if measured is not None else index
                 found = found if without is None else without(found)
-                router = object.__new__(Router)
-                Resource.__init__(router)
-                router.solver = self.solver.for_graph(found.searched)
                 # The metric of routes of a graph with other durations is "duration", too; see `Router.metric`.
-                router.metric = self.metric if metric is None else "distance" if metric == "distance" else "duration"
-                router._indices, router._timed, router._backward, router._clock = (found,), self._timed, None, None
-                router._making_backward, router._deriving = threading.Lock(), threading.Lock()
+                of_routes = self.metric if metric is None else "distance" if metric == "distance" else "duration"
+                router = Router._over(found, self.solver.for_graph(found.searched), of_routes, self._timed)
                 router._derived, router._steps = self._derived, key
             elif router._whole is not whole and metric != "distance":  # its weights have changed
                 graph = whole if measured is None else measured(whole)

@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from vkssp.errors import QueryError
 from vkssp.log import logger
 from vkssp.server.protocol import at_once
 
@@ -102,6 +103,10 @@ class _Messages:
 
 def _message(kind: bytes, number: int = 0, content: bytes = b"") -> bytes:
     return _HEADER.pack(kind, number, len(content)) + content
+
+
+#: Most bytes of an error of a child, which a pipe takes at once.
+_ERROR_BYTES = 4096
 
 
 # ---- the worker ----
@@ -469,6 +474,32 @@ class _Supervisor:
                 if os.waitpid(pid, os.WNOHANG)[0] or time.monotonic() > end + 1.0:
                     self._children.pop(pid).channel.close()
             time.sleep(0.01)
+
+
+def in_child(work: Callable[[], object]) -> None:
+    """Do a work in a child process, which ends then.
+
+    Raises
+    ------
+    QueryError
+        If the work raises an error, with its text.
+    """
+    told, tells = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(told)
+            work()
+        except BaseException as error:
+            os.write(tells, (str(error) or repr(error)).encode()[:_ERROR_BYTES])
+        finally:
+            os._exit(0)
+    os.close(tells)
+    with open(told, "rb") as file:
+        text = file.read().decode(errors="replace")
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if text or status:
+        raise QueryError(text or f"a process that tried the device ended with status {status}")
 
 
 def run_loop(main: Coroutine[Any, Any, None]) -> None:
