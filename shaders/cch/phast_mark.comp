@@ -1,7 +1,7 @@
 // Search for the arcs of a pair's shortest paths in the hierarchy: up to the nodes at which the upward searches from
 // both ends meet, and down. All shortest paths are found, since several may be equally short and each algorithm must
-// find the same one. One workgroup does this: one half goes down to the source, the other half to the target, from
-// supernode to supernode. It reads the upward labels that phast_pairs.comp keeps.
+// find the same one. One workgroup does this for each path: one half goes down to the source, the other half to the
+// target, from supernode to supernode. It reads the upward labels that phast_pairs.comp keeps.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -15,12 +15,10 @@ layout(constant_id = 1) const uint HEIGHT = 128;
 layout(std430, binding = 7) readonly restrict buffer UpwardLabels { uvec4 labels[]; };
 
 layout(push_constant) uniform Push {
-    uint pair;
-    uint source;
-    uint target;
-    uint best;  // weight of the path
+    uint number;  // of the pair among those of the path
     uint most;
     uint num_nodes;
+    uint marks_each;
 };
 
 // By side and depth: distance of the node; its supernode, and whether the node lies on a shortest path.
@@ -37,13 +35,19 @@ bool fits(uint near, uint word, uint far) {
     return near != UNREACHABLE && weight[word] != UNREACHABLE && extend(near, weight[word]) == far;
 }
 
+uint best;  // weight of the path
+
 void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint depth) {
     // No arc comes here twice for one pair; arcs that other pairs have found are not worth a wait for the answer.
-    atomicOr(marks[num_nodes + word / 32], 1 << word % 32);
+    atomicOr(BITS_OF(word), 1 << word % 32);
     put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, weight[word], 0), most);
 }
 
 void main() {
+    if (number >= HEADER.num_jobs) return;
+    uvec4 job = jobs[HEADER.first_job + number];
+    uint pair = job.x, source = job.y, target = job.z;
+    best = job.w;
     uint lid = gl_LocalInvocationIndex, lanes = WORKGROUP_SIZE / 2;
     uint bottom[2] = {depth_of(source), depth_of(target)}, at[2] = {0, 0}, count[2];
     uint first_label = 2 * pair * HEIGHT;
@@ -61,12 +65,13 @@ void main() {
         supernode_at[i] = group;
     }
     if (lid == 0) {
-        items = num_items;
+        items = HEADER.num_items;
         // The seed is stored here, because no arc leads to it.
-        if (marks[source] == 0 && num_found < most) {
-            list[num_found] = uvec4(source, labels[first_label + bottom[0]].y, NONE, num_found);
-            marks[source] = num_found + 1;
-            num_found += 1;
+        uint place = HEADER.num_found;
+        if (MARK_OF(source) == 0 && place < most) {
+            LIST(place) = uvec4(source, labels[first_label + bottom[0]].y, NONE, place);
+            MARK_OF(source) = place + 1;
+            HEADER.num_found = place + 1;
         }
     }
     barrier();
@@ -117,6 +122,6 @@ void main() {
         at[1] += count[1];
     }
     barrier();
-    if (lid == 0) num_items = items;
+    if (lid == 0) HEADER.num_items = items;
     check_loops();
 }

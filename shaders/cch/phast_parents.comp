@@ -18,25 +18,25 @@ layout(std430, binding = 2) readonly restrict buffer Terminals { uvec2 terminals
 layout(push_constant) uniform Push {
     uint most;
     uint num_nodes;
-    uint num_seeds;
+    uint marks_each;
     uint step;
 };
 
 // Store the head of an arc, once.
 void keep_head(uint i) {
-    uvec4 arc = list[most + 2 * i];
+    uvec4 arc = LIST(most + 2 * i);
     uint head = arc.z % 2 == 0 ? arc.y : arc.x;
-    if (marks[head] != 0 || atomicCompSwap(marks[head], 0, NONE) != 0) return;
-    uint place = atomicAdd(num_found, 1);
+    if (MARK_OF(head) != 0 || atomicCompSwap(MARK_OF(head), 0, NONE) != 0) return;
+    uint place = atomicAdd(HEADER.num_found, 1);
     if (place >= most) return;
-    list[place] = uvec4(head, arc.w + list[most + 2 * i + 1].z, NONE, place);
-    atomicExchange(marks[head], place + 1);
+    LIST(place) = uvec4(head, arc.w + LIST(most + 2 * i + 1).z, NONE, place);
+    atomicExchange(MARK_OF(head), place + 1);
 }
 
 void find_parent(uint place) {
-    uint rank = list[place].x, distance = list[place].y;
+    uint rank = LIST(place).x, distance = LIST(place).y;
     bool is_over = false;
-    for (uint i = 0; i < num_seeds; ++i) {
+    for (uint i = HEADER.first_seed; i < HEADER.first_seed + HEADER.num_seeds; ++i) {
         is_over = is_over || (terminals[i].x == rank && terminals[i].y == distance);
     }
     uint end = first_in[rank + 1];
@@ -44,12 +44,12 @@ void find_parent(uint place) {
         uvec2 arcs[AT_ONCE];
         uint before[AT_ONCE], from[AT_ONCE];
         for (uint i = 0; i < AT_ONCE; ++i) arcs[i] = arcs_in[min(k + i, end - 1)];
-        for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == rank ? 0 : marks[arcs[i].x];
-        for (uint i = 0; i < AT_ONCE; ++i) from[i] = before[i] == 0 ? UNREACHABLE : list[before[i] - 1].y;
+        for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == rank ? 0 : MARK_OF(arcs[i].x);
+        for (uint i = 0; i < AT_ONCE; ++i) from[i] = before[i] == 0 ? UNREACHABLE : LIST(before[i] - 1).y;
         for (uint i = 0; i < AT_ONCE && k + i < end; ++i) {
             if (is_over || from[i] == UNREACHABLE || extend(from[i], arcs[i].y) != distance) continue;
-            list[place].z = k + i;
-            list[place].w = before[i] - 1;
+            LIST(place).z = k + i;
+            LIST(place).w = before[i] - 1;
             is_over = true;
         }
     }
@@ -57,23 +57,24 @@ void find_parent(uint place) {
 
 void main() {
     uint first = gl_GlobalInvocationID.x, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, rounds = 0;
-    bool fits = num_items <= most && has_no_room == 0;
-    if (fits && is_split == 0 && next_item < num_items) return;  // there is more to replace
+    if (step < 2 && HEADER.done != 0) return;  // by an earlier submission
+    bool fits = HEADER.num_items <= most && HEADER.has_no_room == 0;
+    if (fits && HEADER.is_split == 0 && HEADER.next_item < HEADER.num_items) return;  // there is more to replace
     if (step == 0) {
-        for (uint i = first; i < num_items && fits; i += stride) keep_head(i);
-    } else if (!fits || num_found > most) {
-        if (first == 0) done = 2;
+        for (uint i = first; i < HEADER.num_items && fits; i += stride) keep_head(i);
+    } else if (!fits || HEADER.num_found > most) {
+        if (first == 0) HEADER.done = 2;
         return;
     }
     if (step == 1) {
-        for (uint place = first; place < num_found; place += stride) find_parent(place);
+        for (uint place = first; place < HEADER.num_found; place += stride) find_parent(place);
     }
     if (step == 2) {
-        for (uint place = first; place < num_found; place += stride) marks[list[place].x] = 0;
-        for (uint i = first; i < num_items; i += stride) marks[num_nodes + list[most + 2 * i].z / 32] = 0;
-        if (first == 0) atomicMax(done, 1);
+        for (uint place = first; place < HEADER.num_found; place += stride) MARK_OF(LIST(place).x) = 0;
+        for (uint i = first; i < HEADER.num_items; i += stride) BITS_OF(LIST(most + 2 * i).z) = 0;
+        if (first == 0) atomicMax(HEADER.done, 1);
     }
     // If the device ended loops early, see check_loops in loop.glsl, the result is not valid.
     for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;
-    if (rounds < 2) atomicMax(done, 2);
+    if (rounds < 2) atomicMax(HEADER.done, 2);
 }

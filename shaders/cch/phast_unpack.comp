@@ -1,6 +1,6 @@
-// Unpacking of paths through the hierarchy by one workgroup: replaces arcs by the arcs below them, until only arcs of
-// the graph are left or there are enough arcs for many workgroups, see phast_unpack_many.comp. In each round the
-// workgroup replaces arcs that the round before found.
+// Unpacking of paths through the hierarchy by one workgroup for each path: replaces arcs by the arcs below them, until
+// only arcs of the graph are left or there are enough arcs for many workgroups, see phast_unpack_many.comp. In each
+// round the workgroup replaces arcs that the round before found.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -18,9 +18,9 @@ uint find_arcs(uint count) {
 }
 
 void main() {
-    uint lid = gl_LocalInvocationIndex, begin = next_item, end = begin;
-    if (is_split != 0) return;
-    if (lid == 0) items = num_items;
+    uint lid = gl_LocalInvocationIndex, begin = HEADER.next_item, end = begin;
+    if (HEADER.is_split != 0) return;
+    if (lid == 0) items = HEADER.num_items;
     for (uint i = 0; i < rounds; ++i) {
         memoryBarrierBuffer();
         barrier();
@@ -29,15 +29,15 @@ void main() {
         if (begin == end || end - begin >= enough) break;
         end = min(end, begin + WORKGROUP_SIZE);
         uint lanes = WORKGROUP_SIZE / (end - begin), item = begin + lid / lanes;
-        if (item < end) unpack(list[most + 2 * item], list[most + 2 * item + 1], lid % lanes, lanes);
+        if (item < end) unpack(LIST(most + 2 * item), LIST(most + 2 * item + 1), lid % lanes, lanes);
         begin = end;
     }
     barrier();
     if (lid == 0) {
-        num_items = items;
-        next_item = begin;
-        split_end = min(items, most);
-        is_split = uint(split_end - begin >= enough);
+        HEADER.num_items = items;
+        HEADER.next_item = begin;
+        HEADER.split_end = min(items, most);
+        HEADER.is_split = uint(HEADER.split_end - begin >= enough);
     }
     check_loops();
 }

@@ -18,21 +18,21 @@ shared uint height;
 void push(uint item) {
     uint place = atomicAdd(height, 1);
     if (place < ROOM) stack[place] = item;
-    else has_no_room = 1;
+    else HEADER.has_no_room = 1;
 }
 
 uint find_arcs(uint count) {
-    uint place = atomicAdd(num_items, count);
+    uint place = atomicAdd(HEADER.num_items, count);
     for (uint i = place; i < place + count && i < most; ++i) push(i);
     return place;
 }
 
 void main() {
     uint lid = gl_LocalInvocationIndex;
-    if (is_split == 0) return;
+    if (HEADER.is_split == 0) return;
     if (lid == 0) height = 0;
     barrier();
-    for (uint i = next_item + gl_WorkGroupID.x + lid * gl_NumWorkGroups.x; i < split_end;
+    for (uint i = HEADER.next_item + gl_WorkGroupID.x + lid * gl_NumWorkGroups.x; i < HEADER.split_end;
          i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         push(i);
     }
@@ -45,7 +45,7 @@ void main() {
         barrier();
         if (lid == 0) height = there - taken;
         barrier();
-        if (place < there) unpack(list[most + 2 * item], list[most + 2 * item + 1], lid % lanes, lanes);
+        if (place < there) unpack(LIST(most + 2 * item), LIST(most + 2 * item + 1), lid % lanes, lanes);
     }
     check_loops();
 }

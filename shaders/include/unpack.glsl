@@ -1,8 +1,9 @@
 // Buffers for unpacking paths through a hierarchy: the nodes on shortest paths, and the arcs to be replaced by the arcs
-// below them. Needs WORK_BINDING and MARKS_BINDING defined.
+// below them. Several paths are unpacked at once, each in a slot of its own, the number of the workgroup along y. Needs
+// WORK_BINDING and MARKS_BINDING defined.
 
-// The first words are the twin of HEADER in vkssp/cch/unpack.py.
-layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
+// The twin of HEADER in vkssp/cch/unpack.py.
+struct Header {
     uint done;       // 1: the nodes have their parents, 2: unpacking failed
     uint num_items;  // arcs found
     uint next_item;  // arcs replaced
@@ -10,13 +11,28 @@ layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
     uint is_split;   // whether many workgroups replace the arcs from next_item to split_end
     uint split_end;
     uint has_no_room;
+    uint first_job;  // pairs of the path in jobs[]
+    uint num_jobs;
+    uint first_seed; // seeds of the path in terminals[]
+    uint num_seeds;
     uint unused;
-    // Nodes: rank, distance, arc from the parent, place of the parent. From `most` on two vectors for each arc:
-    // lower end, upper end, word in weight[], distance of the tail; then supernode of the lower end, depth of the upper
-    // end, weight.
-    uvec4 list[];
 };
-// For each rank its place in the list plus one, 0 for none; then a bit for each word of weight[].
-layout(std430, binding = MARKS_BINDING) coherent buffer MarksBuffer { uint marks[]; };
+// The twins of MOST_SLOTS and MOST_JOBS there.
+const uint MOST_SLOTS = 64, MOST_JOBS = 512;
+
+layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
+    Header headers[MOST_SLOTS];
+    uvec4 jobs[MOST_JOBS];  // number of the pair, source, target, weight of the path
+    // For each slot the nodes: rank, distance, arc from the parent, place of the parent. From `most` on two vectors for
+    // each arc: lower end, upper end, word in weight[], distance of the tail; then supernode of the lower end, depth of
+    // the upper end, weight.
+    uvec4 lists[];
+};
+// For each slot, and each rank, its place in the list plus one, 0 for none; then a bit for each word of weight[].
+layout(std430, binding = MARKS_BINDING) coherent buffer MarksBuffer { uint all_marks[]; };
 
 const uint NONE = 0xFFFFFFFFu;
+#define HEADER headers[gl_WorkGroupID.y]
+#define LIST(place) lists[3 * most * gl_WorkGroupID.y + (place)]
+#define MARK_OF(rank) all_marks[marks_each * gl_WorkGroupID.y + (rank)]
+#define BITS_OF(word) all_marks[marks_each * gl_WorkGroupID.y + num_nodes + (word) / 32]

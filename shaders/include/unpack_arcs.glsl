@@ -10,6 +10,6 @@ layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_dept
 // Store an arc, if there is room, at its place in the order of discovery.
 void put_arc(uint place, uvec4 ends, uvec4 more, uint most) {
     if (place >= most) return;
-    list[most + 2 * place] = ends;
-    list[most + 2 * place + 1] = more;
+    LIST(most + 2 * place) = ends;
+    LIST(most + 2 * place + 1) = more;
 }

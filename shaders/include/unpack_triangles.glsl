@@ -9,6 +9,7 @@ layout(std430, binding = 7) readonly restrict buffer Below { uint below[]; };
 layout(push_constant) uniform Push {
     uint most;
     uint num_nodes;
+    uint marks_each;  // words of a slot's marks
     uint rounds;  // of this dispatch
     uint enough;  // arcs found and not replaced yet, from which on many workgroups continue
 };
@@ -31,7 +32,7 @@ uint place_of(Supernode s, uint depth) {
 // Mark an arc; return whether it was not marked yet.
 bool is_first(uint word) {
     uint bit = 1 << word % 32;
-    return (atomicOr(marks[num_nodes + word / 32], bit) & bit) == 0;
+    return (atomicOr(BITS_OF(word), bit) & bit) == 0;
 }
 
 // Replace an arc by the two arcs that join its ends to a node below both, if these have the same weight together.

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.graphs import grid
 from vkssp import Graph, QueryError, Solver, prepare
-from vkssp.cch import path_batch
+from vkssp.cch import path_batch, unpack
 from vkssp.gpu.device import Device
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.micro_batches import SIZES, MicroBatches, Waiting
@@ -81,6 +81,28 @@ def test_answers_are_the_same_together(device: Device) -> None:
             sizes = dict(zip(SIZES, (solver.batching.counts - before).tolist(), strict=True))
             assert {size: count for size, count in sizes.items() if count} == {1: 1, 32: 1}
             solver.set_weights(rng.integers(1, 4, GRAPH.num_arcs))
+
+
+@pytest.mark.parametrize(("module", "name", "value"), [("unpack", "MOST_SLOTS", 5), ("path_batch", "_MOST_NODES", 30)])
+def test_more_paths_than_slots_and_paths_of_more_arcs_than_there_is_room_for(
+    device: Device, monkeypatch: pytest.MonkeyPatch, module: str, name: str, value: int
+) -> None:
+    monkeypatch.setattr(f"vkssp.cch.{module}.{name}", value)
+    unpacked, paths = list[bool](), unpack.Unpacker.paths
+
+    def noted(self: unpack.Unpacker, *arguments: Any) -> Any:
+        found = paths(self, *arguments)
+        if self.slots > 1:
+            unpacked.extend(path is not None for path in found)
+        return found
+
+    monkeypatch.setattr(unpack.Unpacker, "paths", noted)
+    rng = np.random.default_rng(8)
+    with Solver(GRAPH, "phast", device) as solver:
+        for _ in range(3):
+            questions = questions_of(solver, rng)
+            assert all(map(same, [question() for question in questions], asked_together(solver, questions)))
+    assert any(unpacked) and all(unpacked) == (name == "MOST_SLOTS")
 
 
 def test_a_question_fails_alone_and_searches_with_many_ends_are_made_alone(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vkssp.algorithm import Terminal
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.pairs import Pairs
-from vkssp.cch.unpack import Unpacker
+from vkssp.cch.unpack import PathJob, Unpacker, slots_for
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.graph import UNREACHABLE, Uint32s
@@ -20,6 +20,8 @@ from vkssp.resource import Resource
 #: Largest number of pairs of a seed and a target of all searches of a batch.
 MOST_PAIRS = 512
 _SEED_BYTES = 8
+# Number of nodes, and of arcs, of a path that there is room for, and largest part of the free memory for all paths.
+_MOST_NODES, _MOST_MEMORY = 1 << 14, 0.125
 
 
 class PathSearch(NamedTuple):
@@ -69,7 +71,9 @@ class PathBatch(Resource):
             self._pairs = Pairs(graph.device, customized, self, MOST_PAIRS)
             nbytes = _SEED_BYTES * MOST_PAIRS
             self._seeds = Buffer(graph.device, nbytes, mapped=True, name="the seeds of paths", owner=self)
-            self._unpacker = Unpacker(graph, customized, self._pairs.labels, self._seeds, self)
+            slots = slots_for(customized.hierarchy, graph.device, _MOST_NODES, _MOST_MEMORY)
+            on = self._pairs.labels, self._seeds, self
+            self._unpacker = Unpacker(graph, customized, *on, slots, _MOST_NODES)
         except BaseException:
             self.close()
             raise
@@ -101,6 +105,9 @@ class PathBatch(Resource):
         found, overflow, _ = self._pairs.find(every, len(of_searches))
         overflow |= self._customized.saturated
         take_pairs(found[len(of_searches) :], overflow[len(of_searches) :])
+        self._put_seeds(searches)
+        jobs: list[tuple[int, PathJob, int]] = []
+        first_seed = 0
         for number, search in enumerate(searches):
             begin, end = int(first[number]), int(first[number + 1])
             lengths = found[begin:end].reshape(len(search.seeds), -1)
@@ -113,13 +120,16 @@ class PathBatch(Resource):
                 # The first of the nearest targets, and all seeds at that distance from it.
                 target = int(np.argmax(lengths.min(axis=0) == best))
                 numbers = begin + lengths.shape[1] * np.flatnonzero(lengths[:, target] == best) + target
-                take_path(number, self._unpacked(search, every, numbers, best, target))
+                jobs.append((number, PathJob(numbers, best, first_seed, len(search.seeds)), target))
+            first_seed += len(search.seeds)
+        slots = self._unpacker.slots
+        for some in (jobs[first : first + slots] for first in range(0, len(jobs), slots)):
+            unpacked = self._unpacker.paths(every, [job for _, job, _ in some])
+            for (number, job, target), path in zip(some, unpacked, strict=True):
+                seeds = searches[number].seeds
+                take_path(number, path and FoundPath(job.best, seeds.index(path[0]), target, path[1]))
 
-    def _unpacked(
-        self, search: PathSearch, pairs: Uint32s, numbers: npt.NDArray[np.int64], best: int, target: int
-    ) -> FoundPath | None:
-        seeds = list(search.seeds)
-        words = np.array(seeds, np.uint32).reshape(-1)
+    def _put_seeds(self, searches: Sequence[PathSearch]) -> None:
+        """Write the seeds of all searches, one search after the other."""
+        words = np.array([seed for search in searches for seed in search.seeds], np.uint32).reshape(-1)
         self._seeds.view()[: len(words)] = words
-        path = self._unpacker.path(pairs, numbers, best, len(seeds))
-        return None if path is None else FoundPath(best, seeds.index(path[0]), target, path[1])

@@ -8,8 +8,9 @@ one as a walk along the distances of all nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,24 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
-from vkssp.graph import Uint32s
+from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
 
-#: The twin of the beginning of WorkBuffer in shaders/include/unpack.glsl.
-HEADER = np.dtype([(name, np.uint32) for name in ("done", "num_items", "next_item", "num_found")])
-_HEADER_BYTES, _NODE_WORDS = 32, 4
+#: The twins of Header, MOST_SLOTS and MOST_JOBS in shaders/include/unpack.glsl.
+HEADER = np.dtype(
+    [
+        (name, np.uint32)
+        for name in (
+            *("done", "num_items", "next_item", "num_found", "is_split", "split_end", "has_no_room"),
+            *("first_job", "num_jobs", "first_seed", "num_seeds", "unused"),
+        )
+    ]
+)
+MOST_SLOTS, MOST_JOBS = 64, 512
+_JOB_WORDS, _NODE_WORDS = 4, 4
+_HEADERS_BYTES, _JOBS_BYTES = HEADER.itemsize * MOST_SLOTS, 4 * _JOB_WORDS * MOST_JOBS
+_LISTS_AT = _HEADERS_BYTES + _JOBS_BYTES
 # Largest number of arcs, and of nodes, on a GPU and on a software device, which may end loops after 65 535 rounds;
 # largest number of rounds of a dispatch, which takes some milliseconds at most.
 _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
@@ -44,8 +56,11 @@ ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
 # Nodes that a sweep and a walk back process on a GPU in the time that unpacking takes for one arc. Software devices
 # sweep more slowly.
 _NODES_AN_ARC = 400
-# Largest number of nodes that are copied along with the header.
-_AT_ONCE = 4096
+# Largest number of nodes that are copied along with the headers, of one path and of each of many.
+_AT_ONCE, _AT_ONCE_OF_MANY = 4096, 1024
+_CONTRADICTION = "the paths on the device contradict each other; the driver may be at fault"
+# Fewest workgroups of each of many paths.
+_LEAST_GROUPS = 4
 
 
 def _most(hierarchy: Hierarchy, device: Device) -> int:
@@ -54,11 +69,25 @@ def _most(hierarchy: Hierarchy, device: Device) -> int:
     return min(all_of_them, _SOFTWARE_MOST if device.info.kind == "cpu" else _MOST)
 
 
-def _sizes(hierarchy: Hierarchy, device: Device) -> tuple[int, int, int]:
+def _sizes(hierarchy: Hierarchy, most: int, slots: int = 1) -> tuple[int, int, int]:
     """Return the bytes of the nodes and arcs found, of the marks, and of the supernodes below nodes."""
-    marks = 4 * (hierarchy.num_nodes + -(-2 * hierarchy.num_arcs // 32))
     below = 4 * (hierarchy.num_nodes + 1) + 8 * len(hierarchy.ancestor)
-    return _HEADER_BYTES + 12 * _NODE_WORDS * _most(hierarchy, device), marks, below
+    return _LISTS_AT + slots * 12 * _NODE_WORDS * most, slots * 4 * _marks_each(hierarchy), below
+
+
+def _marks_each(hierarchy: Hierarchy) -> int:
+    """Return the words of marks for one path."""
+    return hierarchy.num_nodes + -(-2 * hierarchy.num_arcs // 32)
+
+
+def slots_for(hierarchy: Hierarchy, device: Device, most: int, part: float) -> int:
+    """Return how many paths of at most so many nodes and arcs can be unpacked at once in a part of the free memory."""
+    fixed = _sizes(hierarchy, most, 0)[0]
+    work, marks, _ = _sizes(hierarchy, most)
+    each = work - fixed, marks
+    free = int(part * device.free_bytes())
+    fitting = min((device.limits.buffer - fixed) // each[0], device.limits.buffer // each[1], free // sum(each))
+    return max(1, min(MOST_SLOTS, fitting))
 
 
 def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
@@ -70,7 +99,7 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     renumbered, device, hierarchy = graph.renumbered, graph.device, customized.hierarchy
     if renumbered.contracted or device.limits.storage_buffers < BINDINGS:
         return False
-    work, marks, below = _sizes(hierarchy, device)
+    work, marks, below = _sizes(hierarchy, _most(hierarchy, device))
     incoming = 4 * (renumbered.num_nodes + 1) + renumbered.arcs.nbytes
     needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
     if max(marks, below) > device.limits.buffer or needed > device.free_bytes():
@@ -84,6 +113,29 @@ def pays(device: Device, num_nodes: int, arcs: float) -> bool:
     return device.info.kind == "cpu" or num_nodes >= _NODES_AN_ARC * arcs
 
 
+class PathJob(NamedTuple):
+    """Path that is to be unpacked.
+
+    Attributes
+    ----------
+    numbers : numpy.ndarray
+        Indices of pairs that have the same target and the same distance, shape (k,), int64.
+    best : int
+        Their distance.
+    first_seed, num_seeds : int
+        Where the seeds of the search begin among the terminals, and their number.
+    """
+
+    numbers: npt.NDArray[np.int64]
+    best: int
+    first_seed: int
+    num_seeds: int
+
+
+#: The seed of a path, by its rank and its distance, and the caller's ids of the arcs from it to the target, int64.
+Unpacked = tuple[Terminal, npt.NDArray[np.int64]]
+
+
 class Unpacker(Resource):
     """Finder of the shortest paths of pairs whose upward labels are known.
 
@@ -94,36 +146,49 @@ class Unpacker(Resource):
     customized : CustomizedHierarchy
         Its hierarchy.
     labels, terminals : Buffer
-        The upward labels, see `Pairs`; the seeds of the search.
+        The upward labels, see `Pairs`; the seeds of the searches.
     owner : Resource
         The resource that closes this one.
+    slots : int
+        Number of paths that are unpacked at once, `MOST_SLOTS` at most.
+    most : int, optional
+        Number of nodes, and of arcs, of a path that there is room for; by default that of a single path.
     """
 
     def __init__(
-        self, graph: DeviceGraph, customized: CustomizedHierarchy, labels: Buffer, terminals: Buffer, owner: Resource
+        self,
+        graph: DeviceGraph,
+        customized: CustomizedHierarchy,
+        labels: Buffer,
+        terminals: Buffer,
+        owner: Resource,
+        slots: int = 1,
+        most: int | None = None,
     ) -> None:
         super().__init__(owner)
         self._device, hierarchy = graph.device, customized.hierarchy
-        self._num_nodes = hierarchy.num_nodes
-        self._most = _most(hierarchy, self._device)
-        work, marks, _ = _sizes(hierarchy, self._device)
+        self._num_nodes, self._marks_each = hierarchy.num_nodes, _marks_each(hierarchy)
+        self._most = min(_most(hierarchy, self._device), most or UNREACHABLE)
+        self.slots = slots
+        work, marks, _ = _sizes(hierarchy, self._most, slots)
         try:
             below = customized.below()
             first_in, arcs_in, self._arc_in = graph.incoming()
             self._work = self._buffer("the paths that are unpacked", work)
             self._marks = self._buffer("the marks of unpacking", marks)
             self._status = self._buffer("the status of unpacking", 4 * STATUS_WORDS)
-            # The header, the first nodes, and the status.
-            self._at_once = min(_AT_ONCE, self._most)
-            self._copied = _HEADER_BYTES + 4 * _NODE_WORDS * self._at_once
+            self._given = Buffer(self._device, _LISTS_AT, mapped=True, name="the paths to unpack", owner=self)
+            # The headers, the first nodes of each slot, and the status.
+            self._at_once = min(_AT_ONCE if slots == 1 else _AT_ONCE_OF_MANY, self._most)
+            self._copied = _HEADERS_BYTES + slots * 4 * _NODE_WORDS * self._at_once
             nbytes = self._copied + 4 * STATUS_WORDS
             self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped paths", owner=self)
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             height = height_of(hierarchy)
-            self._mark = self._kernel("phast_mark", 8, 6, {1: height}, 16 * height + 4).on(*topology, *found, labels)
-            self._unpack = self._kernel("phast_unpack", 8, 4).on(*topology, *found, below)
-            many = self._kernel("phast_unpack_many", 8, 4, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
+            self._mark = self._kernel("phast_mark", 8, 4, {1: height}, 16 * height + 4).on(*topology, *found, labels)
+            self._unpack = self._kernel("phast_unpack", 8, 5).on(*topology, *found, below)
+            many = self._kernel("phast_unpack_many", 8, 5, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
             parents = self._kernel("phast_parents", 5, 4, size=_SIZE_OF_MANY)
             self._parents = parents.on(first_in, arcs_in, terminals, self._work, self._marks)
@@ -158,9 +223,7 @@ class Unpacker(Resource):
             owner=self,
         )
 
-    def path(
-        self, pairs: Uint32s, numbers: npt.NDArray[np.int64], best: int, num_seeds: int
-    ) -> tuple[Terminal, npt.NDArray[np.int64]] | None:
+    def path(self, pairs: Uint32s, numbers: npt.NDArray[np.int64], best: int, num_seeds: int) -> Unpacked | None:
         """Return a shortest path of some pairs that have the same target and the same distance.
 
         Parameters
@@ -173,76 +236,125 @@ class Unpacker(Resource):
         best : int
             Their distance.
         num_seeds : int
-            Number of seeds of the search.
+            Number of seeds of the search, the first terminals.
 
         Returns
         -------
         tuple of (Terminal, numpy.ndarray) or None
-            The seed, by its rank and its distance, and the caller's ids of the arcs from it to the target, int64; None
-            if paths have more arcs than there is room for, or if the device ends long loops early.
+            The path; None if paths have more arcs than there is room for, or if the device ends long loops early.
         """
-        chosen = [(number, int(pairs[number, 0]), int(pairs[number, 2])) for number in numbers.tolist()]
-        begin = True
-        while True:
-            self._submit(chosen, best, num_seeds, begin)
-            begin, words = False, self._mapped.view()
-            header = words[: HEADER.itemsize // 4].view(HEADER)[0]
-            is_cut_short = bool(words[self._copied // 4])
-            if header["done"] or is_cut_short:
-                break
-        if header["done"] != 1 or is_cut_short:
-            return None
-        self._is_clean = True
-        count, first = int(header["num_found"]), _HEADER_BYTES // 4
-        if count <= self._at_once:
-            nodes = words[first : first + _NODE_WORDS * count].copy()
-        else:
-            nodes = self._work.read(np.uint32, _NODE_WORDS * count, _HEADER_BYTES)
-        return self.follow(nodes.reshape(-1, _NODE_WORDS), chosen[0][2])
+        return self.paths(pairs, [PathJob(numbers, best, 0, num_seeds)])[0]
 
-    def _submit(self, pairs: list[tuple[int, int, int]], best: int, num_seeds: int, begin: bool) -> None:
-        recording, sizes = self._recording, (self._most, self._num_nodes)
+    def paths(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> list[Unpacked | None]:
+        """Return a shortest path of each of some jobs, `slots` at most; see `path`.
+
+        Together they have at most `MOST_JOBS` pairs that are unpacked.
+        """
+        headers, _ = self._put(pairs, jobs)
+        most_pairs, count, begin = int(headers["num_jobs"].max()), len(jobs), True
+        while True:
+            self._submit(count, most_pairs, begin)
+            begin, words = False, self._mapped.view()
+            found = words[: _HEADERS_BYTES // 4].view(HEADER)[:count].copy()
+            is_cut_short = bool(words[self._copied // 4])
+            if found["done"].all() or is_cut_short:
+                break
+        if is_cut_short:
+            return [None] * count
+        self._is_clean = bool((found["done"] == 1).all())
+        made = [slot for slot in range(count) if found["done"][slot] == 1]
+        targets = [int(pairs[jobs[slot].numbers[0], 2]) for slot in made]
+        paths: list[Unpacked | None] = [None] * count
+        nodes = [self._nodes(words, slot, int(found["num_found"][slot])) for slot in made]
+        for slot, path in zip(made, self.follow(nodes, targets), strict=True):
+            paths[slot] = path
+        return paths
+
+    def _put(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> tuple[npt.NDArray[Any], Uint32s]:
+        """Write what is to be unpacked into the mapped buffer; return its headers and pairs."""
+        given = self._given.view()
+        headers, of_jobs = given[: _HEADERS_BYTES // 4].view(HEADER), given[_HEADERS_BYTES // 4 :].reshape(-1, 4)
+        rows = np.zeros(len(jobs), HEADER)
+        rows["num_jobs"] = [len(job.numbers) for job in jobs]
+        rows["first_job"] = np.cumsum(rows["num_jobs"]) - rows["num_jobs"]
+        rows["first_seed"], rows["num_seeds"] = [job.first_seed for job in jobs], [job.num_seeds for job in jobs]
+        numbers = np.concatenate([job.numbers for job in jobs])
+        best = np.repeat(np.array([job.best for job in jobs], np.uint32), rows["num_jobs"])
+        headers[: len(jobs)] = rows
+        columns = (numbers.astype(np.uint32), pairs[numbers, 0], pairs[numbers, 2], best)
+        of_jobs[: len(numbers)] = np.stack(columns, axis=1)
+        return rows, of_jobs
+
+    def _nodes(self, words: Uint32s, slot: int, count: int) -> Uint32s:
+        """Return the nodes on the shortest paths of a slot: rank, distance, arc from the parent, place of that."""
+        if count <= self._at_once:
+            first = _HEADERS_BYTES // 4 + slot * _NODE_WORDS * self._at_once
+            found = words[first : first + _NODE_WORDS * count].copy()
+        else:
+            offset = _LISTS_AT + slot * 12 * _NODE_WORDS * self._most
+            found = self._work.read(np.uint32, _NODE_WORDS * count, offset)
+        return found.reshape(-1, _NODE_WORDS)
+
+    def _submit(self, count: int, most_pairs: int, begin: bool) -> None:
+        recording, sizes = self._recording, (self._most, self._num_nodes, self._marks_each)
         many = _SOFTWARE_GROUPS if self._device.info.kind == "cpu" else _GROUPS
+        many = many if count == 1 else max(_LEAST_GROUPS, many // count)
         with recording.record():
             recording.barrier("all", "all")
             if begin:
                 if not self._is_clean:
                     recording.fill(self._marks, 0)
-                recording.fill(self._work, 0, _HEADER_BYTES)
+                recording.copy(self._given, self._work, _LISTS_AT)
                 recording.fill(self._status, 0)
                 recording.barrier("transfer", "compute")
                 recording.bind(self._mark)
-                for number, source, target in pairs:
-                    recording.push(self._mark, number, source, target, best, *sizes)
-                    recording.dispatch(1)
+                for number in range(most_pairs):
+                    recording.push(self._mark, number, *sizes)
+                    recording.dispatch(1, count)
                     recording.barrier()
             for kernel, groups in ((self._unpack, 1), (self._unpack_many, many)):
                 recording.bind(kernel)
                 recording.push(kernel, *sizes, _ROUNDS, ENOUGH)
-                recording.dispatch(groups)
+                recording.dispatch(groups, count)
                 recording.barrier()
             recording.bind(self._parents)
             for step in range(3):
-                recording.push(self._parents, *sizes, num_seeds, step)
-                recording.dispatch(many)
+                recording.push(self._parents, *sizes, step)
+                recording.dispatch(many, count)
                 recording.barrier()
             recording.barrier("compute", "transfer")
-            recording.copy(self._work, self._mapped, self._copied)
+            recording.copy(self._work, self._mapped, _HEADERS_BYTES)
+            nbytes = 4 * _NODE_WORDS * self._at_once
+            for slot in range(count):
+                offset = _LISTS_AT + slot * 12 * _NODE_WORDS * self._most
+                recording.copy(self._work, self._mapped, nbytes, offset, _HEADERS_BYTES + slot * nbytes)
             recording.copy(self._status, self._mapped, 4 * STATUS_WORDS, 0, self._copied)
             recording.barrier("transfer", "host")
         self._is_clean = False
         recording.submit()
         recording.wait()
 
-    def follow(self, nodes: Uint32s, target: int) -> tuple[Terminal, npt.NDArray[np.int64]]:
-        """Return the seed and the arcs of the path to a target, which its nodes' parents give."""
-        (path,) = np.nonzero(nodes[:, 0] == target)
-        jump = parent = nodes[:, 3].astype(np.int64)
-        for _ in range(len(nodes).bit_length()):
+    def follow(self, nodes: Sequence[Uint32s], targets: Sequence[int]) -> list[Unpacked]:
+        """Return the seeds and the arcs of the paths to targets, which the parents of the nodes of each path give."""
+        if not targets:
+            return []
+        first = np.cumsum([0, *map(len, nodes)])
+        every = np.concatenate(nodes)
+        jump = parent = every[:, 3].astype(np.int64) + np.repeat(first[:-1], np.diff(first))
+        is_target = every[:, 0] == np.repeat(np.array(targets, np.uint32), np.diff(first))
+        path = np.flatnonzero(is_target)[:, None]
+        if len(path) != len(targets):
+            raise DeviceError(_CONTRADICTION)
+        for _ in range(int(np.diff(first).max()).bit_length()):
             # Doubles the number of nodes. The seed is its own parent.
-            path, jump = np.concatenate([path, jump[path]]), jump[jump]
-        (ends,) = np.nonzero(parent[path] == path)
-        if not len(ends):
-            raise DeviceError("the paths on the device contradict each other; the driver may be at fault")
-        before_seed, seed = path[: int(ends[0])], nodes[path[ends[0]]]
-        return (int(seed[0]), int(seed[1])), self._arc_in[nodes[before_seed[::-1], 2]]
+            path, jump = np.concatenate([path, jump[path]], axis=1), jump[jump]
+            if (parent[path[:, -1]] == path[:, -1]).all():
+                break
+        is_seed = parent[path] == path
+        if not is_seed[:, -1].all():
+            raise DeviceError(_CONTRADICTION)
+        found: list[Unpacked] = []
+        for row, end in zip(path, is_seed.argmax(axis=1).tolist(), strict=True):
+            seed, before_seed = every[row[end]], row[:end]
+            found.append(((int(seed[0]), int(seed[1])), self._arc_in[every[before_seed[::-1], 2]]))
+        return found

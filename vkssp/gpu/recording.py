@@ -137,9 +137,9 @@ class Recording(Resource):
         data = ffi.new("uint32_t[]", values)
         lib.vkCmdPushConstants(self.handle, kernel.layout, 0x20, 0, kernel.push_bytes, data)
 
-    def dispatch(self, workgroups: int) -> None:
-        """Run the bound kernel on a number of workgroups."""
-        lib.vkCmdDispatch(self.handle, workgroups, 1, 1)
+    def dispatch(self, workgroups: int, rows: int = 1) -> None:
+        """Run the bound kernel on a number of workgroups, or on so many in each of some rows."""
+        lib.vkCmdDispatch(self.handle, workgroups, rows, 1)
 
     def barrier(self, before: str = "compute", after: str = "compute") -> None:
         """Make writes of the stage `before` visible to the stage `after`; each is compute, transfer, host or all."""
