@@ -84,6 +84,8 @@ class Workspace:
         Finds the nearest of many seeds; made on first use.
     tree_reader : TreeReader or None
         Reads shortest-path trees; made on first use.
+    sweeps : SweepBatch or None
+        Finds the distances from several sources to all nodes at once; made on first use.
     process : int
         The process that made the workspace. In a fork of it, a search of another thread may have been interrupted.
     """
@@ -93,12 +95,13 @@ class Workspace:
     walker: Walker | None = None
     voronoi: Voronoi | None = None
     tree_reader: TreeReader | None = None
+    sweeps: SweepBatch | None = None
     process: int = field(default_factory=os.getpid)
 
     def close(self) -> None:
         """Close all parts, the algorithm last, even if one of them fails."""
         with contextlib.ExitStack() as stack:
-            for part in (self.algorithm, self.walker, self.voronoi, self.tree_reader):
+            for part in (self.algorithm, self.walker, self.voronoi, self.tree_reader, self.sweeps):
                 if part is not None:
                     stack.callback(part.close)
 
@@ -583,15 +586,25 @@ class Session(Resource):
             answer_pairs(finder, batch)
 
     def _find_trees(self, batch: Sequence[Waiting]) -> None:
-        """Answer questions for trees by sweeps at once."""
-        everywhere = np.arange(self.graph.num_nodes, dtype=np.uint32)
+        """Answer questions for trees by sweeps at once, if there is memory for several."""
+        work, node = self.work(), self.renumbered.node
+        if not isinstance(work.graph, DeviceGraph):
+            return
         seeds = checked_groups(self.renumbered, [one.question.seeds for one in batch], self.distance_type)
-        # Of one size and one limit, so that the buffers suit the next batch; each question has its own limit.
-        maker = self.row_maker(self.graph, everywhere, _MOST_TREES, limit=self._unreachable - 1)
-        rows = (row for block in maker.once(seeds) for row in block.distances)
-        for one, row in zip(batch, rows, strict=True):
-            row[row > one.question.limit] = self._unreachable
-            one.settle(row)
+        if work.sweeps is None or work.sweeps.closed:
+            searches = sweeps_at_once(work.graph, _MOST_TREES, len(node))
+            if searches < _FEW_TREES:
+                return
+            # Without a limit of its own, which each question has; so overflows do not matter.
+            work.sweeps = SweepBatch(work.graph, node, searches, self._unreachable - 1)
+        sweeps, number = work.sweeps, 0
+        for rows in sweeps.rows(seeds.moved(node)):
+            for row in rows.read():
+                row[row > batch[number].question.limit] = self._unreachable
+                batch[number].settle(row)
+                number += 1
+        if sweeps.memory_bytes > max(SMALL, sweeps.device.free_bytes()) * _MOST_KEPT:
+            sweeps.close()
 
     def _answer_alone(self, one: Waiting) -> None:
         """Answer a question, unless it has an answer."""
