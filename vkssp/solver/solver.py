@@ -56,7 +56,8 @@ class Solver(Resource):
     unreachable nodes are at an infinite distance; offsets are rounded to the scale. Where a distance does not fit into
     32 bits then, the weights get units of twice the size, once or several times, and the question is asked again;
     `graph` has the scale and the error. If nodes have names, `Graph.names`, all methods take and return names; arrays
-    by node are in the order of positions. Several threads may use a solver, and take turns;
+    by node are in the order of positions. Several threads may use a solver, and take turns, but
+    for what a hierarchy on a device answers together: paths, pairs, and distances up to a limit, of all that wait;
     `clone` gives each thread its own buffers over one copy of the graph. Solvers cannot be copied or pickled; another
     process makes its own. If a device is open, start processes by ``"spawn"`` or ``"forkserver"``: in a forked process
     only algorithms that run on the CPU work.
