@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 from tests.conftest import EXAMPLES
-from tests.support.osm_maps import ANDORRA
+from tests.support.osm_maps import ANDORRA, ROAD, write_osm
 from tests.support.streetmaps import UNIT, street_map
 from vkssp import Graph, NoRouteError, QueryError, Route, Router, prepare, read_graph
 
@@ -121,6 +122,16 @@ def test_both_ways_round_a_block_are_found_but_no_long_one() -> None:
             router.alternatives(a, b, -1)
         with pytest.raises(QueryError, match="max_sharing is 2"):
             router.alternatives(a, b, max_sharing=2)
+
+
+def test_a_street_from_junction_to_junction_is_an_alternative(tmp_path: Path) -> None:
+    nodes = {1: (0.0, 0.0), 2: (0.0, 0.01), 3: (0.001, 0.005), 4: (-0.0015, 0.005), 5: (0.0, -0.001), 6: (0.0, 0.011)}
+    ways = [(way, ids, ROAD) for way, ids in enumerate(([1, 3, 2], [1, 4, 2], [1, 5], [2, 6]), 1)]
+    graph = read_graph(write_osm(tmp_path / "m.osm", nodes, ways), turns="costs")
+    with Router(graph, device="cpu") as router:
+        best, other = router.alternatives((0.0, 0.0), (0.0, 0.01), 2)
+    assert best.weight < other.weight < 1.1 * best.weight
+    assert [float(route.points[1][0]) for route in (best, other)] == pytest.approx([0.001, -0.0015])
 
 
 def test_alternatives_follow_changed_weights_and_areas() -> None:

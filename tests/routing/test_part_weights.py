@@ -116,3 +116,16 @@ def test_tables_have_the_durations_of_routes_if_weights_are_none(tmp_path: Path,
             for column, end in enumerate(places):
                 found = table[column, row] if reverse else table[row, column]
                 assert round(10 * found) == round(10 * (router.route(start, end).duration_s or 0.0))
+
+
+def test_parts_that_weigh_nothing_take_no_time(tmp_path: Path) -> None:
+    """Two places on a street, 0.6 s apart, in the same unit of weight."""
+    fixed = "[fixed]\npiece_weight = 1\npiece_seconds = 60\n[weight]\nname = 'count'\n"
+    (tmp_path / "p.toml").write_text(PROFILE + fixed)
+    nodes, ways = {1: (1.0, 1.0), 2: (1.0, 1.001)}, [(1, [1, 2], {"highway": "primary"})]
+    graph = read_graph(write_osm(tmp_path / "m.osm", nodes, ways), profile=tmp_path / "p.toml", turns="costs")
+    places = [(1.0, 1.00045), (1.0, 1.00046)]
+    with Router(graph, device="cpu") as router:
+        route = router.route(*places)
+        assert route.weight == 0 and route.duration_s == 0.0
+        assert router.table(*([place] for place in places), ["duration"]).read()["duration"][0, 0] == 0.0

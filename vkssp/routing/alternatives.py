@@ -90,6 +90,8 @@ def find_alternatives(
     bounds : Bounds
         Which alternatives are good.
     """
+    if best.direct:
+        best = _through_head(index, best)
     if best.direct or best.weight == 0:
         return []
     module, graph = kernels("vkssp.routing.kernels.alternatives"), index.searched
@@ -126,13 +128,22 @@ def find_alternatives(
             path = _path(graph, trees, plateaus[row])
             least = bounds.optimal * best.weight
             if _is_simple(index, graph, path) and _is_optimal(solver, graph, starts, goals, plateaus[row], path, least):
-                routes.append(_leg_path(index, graph, starts, goals, path, int(plateaus[row, 3])))
+                routes.append(_leg_path(index, graph, starts, goals, plateaus[row], path))
                 break
             refused.append(row)
         if len(routes) == len(ends):
             break
         plateaus, with_best = np.delete(plateaus, refused, axis=0), np.delete(with_best, refused)
     return routes[1:]
+
+
+def _through_head(index: StreetIndex, path: LegPath) -> LegPath:
+    """Return a direct path along a whole street as one through the node at its end; any other path as it is."""
+    if path.first.arc < 0 or path.first.at > 0.0 or path.last.at < 1.0:
+        return path
+    node = int(index.graph.head[path.first.arc])
+    first = path.first._replace(node=node, weight=path.weight)
+    return LegPath(path.weight, first, path.inner, PhantomNode(node, 0))
 
 
 def _searched_arcs(index: StreetIndex, path: LegPath) -> Ints:
@@ -188,23 +199,24 @@ def _is_optimal(
     """
     start, end, own, _ = plateau.tolist()
     beyond = least - own
-    if len(arcs) == 0:  # a path from one street to the next, without a whole arc: no alternative worth telling
+    nodes = _nodes(graph, plateau, arcs)
+    begin, finish = _nearest(starts, int(nodes[0])), _nearest(goals, int(nodes[-1]))
+    if len(arcs) == 0 and (
+        begin.arc < 0 or begin.at > 0.0
+    ):  # from one street to the next, without a whole one: not worth telling
         return False
     if beyond <= 0:
         return True
-    nodes = np.append(graph.tail[arcs[:1]], graph.head[arcs]).astype(np.int64)
     first, last = (int(np.flatnonzero(nodes == node)[0]) for node in (start, end))
     passed = np.concatenate([np.zeros(1, np.int64), np.cumsum(graph.weight[arcs], dtype=np.int64)])
     low = int(np.searchsorted(passed, passed[first] - beyond, "left"))
     high = int(np.searchsorted(passed, passed[last] + beyond, "right")) - 1
     seeds, targets = [(int(nodes[low]), 0)], [(int(nodes[high]), 0)]
     expected = int(passed[high] - passed[low])
-    before = min(one.weight for one in starts if one.node == nodes[0])
-    after = min(one.weight for one in goals if one.node == nodes[-1])
-    if int(passed[first]) + before <= beyond:
-        seeds, expected = [(one.node, one.weight) for one in starts], expected + before
-    if int(passed[-1] - passed[last]) + after <= beyond:
-        targets, expected = [(one.node, one.weight) for one in goals], expected + after
+    if int(passed[first]) + begin.weight <= beyond:
+        seeds, expected = [(one.node, one.weight) for one in starts], expected + begin.weight
+    if int(passed[-1] - passed[last]) + finish.weight <= beyond:
+        targets, expected = [(one.node, one.weight) for one in goals], expected + finish.weight
     found = solver.search_path(seeds, targets)
     return found is not None and found[0] == expected
 
@@ -214,12 +226,23 @@ def _leg_path(
     graph: Graph,
     starts: Sequence[PhantomNode],
     goals: Sequence[PhantomNode],
+    plateau: Ints,
     arcs: Ints,
-    weight: int,
 ) -> LegPath:
-    """Return a path of a given weight along arcs of the searched graph."""
-    begin, end = int(graph.tail[arcs[0]]), int(graph.head[arcs[-1]])
-    first = min((one for one in starts if one.node == begin), key=lambda one: one.weight)
-    last = min((one for one in goals if one.node == end), key=lambda one: one.weight)
+    """Return the path over a plateau, given its arcs of the searched graph."""
+    nodes = _nodes(graph, plateau, arcs)
+    first, last = _nearest(starts, int(nodes[0])), _nearest(goals, int(nodes[-1]))
     inner = arcs if index.avoided is None else index.avoided.arc_ids[arcs]
-    return LegPath(weight, first, inner, last)
+    return LegPath(int(plateau[3]), first, inner, last)
+
+
+def _nodes(graph: Graph, plateau: Ints, arcs: Ints) -> Ints:
+    """Return the nodes of the path over a plateau, which has the node of the plateau only if it has no arcs."""
+    if len(arcs) == 0:
+        return plateau[:1]
+    return np.append(graph.tail[arcs[:1]], graph.head[arcs]).astype(np.int64)
+
+
+def _nearest(ends: Sequence[PhantomNode], node: int) -> PhantomNode:
+    """Return the phantom node of least weight at a node."""
+    return min((one for one in ends if one.node == node), key=lambda one: one.weight)

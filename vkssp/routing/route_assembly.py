@@ -57,18 +57,20 @@ def leg_of(
         parts=geometry.parts,
         weight=index.graph.units.value(leg_path.weight),
         distance_m=float(geometry.metres.sum()) + sum(geometry.outside_m),
-        duration_s=_duration(graph, leg_path.weight if is_searched else None, geometry),
+        duration_s=_duration(graph, leg_path, geometry, is_searched),
         origin=place_of(index, *begin),
         destination=destination,
     )
 
 
-def _duration(graph: Graph, weight: int | None, geometry: LegGeometry) -> float | None:
-    """Return the duration of a leg, of which `weight` is the weight if searches minimize durations."""
-    if weight is None:
-        seconds = duration(graph, int(geometry.weights.sum()))
-        return None if seconds is None else seconds + sum(geometry.outside_s)
-    return duration(graph, weight)
+def _duration(graph: Graph, leg_path: LegPath, geometry: LegGeometry, is_searched: bool) -> float | None:
+    """Return the duration of a leg, whose weight it is if searches minimize the weights of the graph."""
+    if is_searched:
+        return duration(graph, leg_path.weight)
+    # As in OSRM, a part of a street that weighs no whole unit takes no time either.
+    weight = 0 if leg_path.direct and leg_path.weight == 0 else int(geometry.weights.sum())
+    seconds = duration(graph, weight)
+    return None if seconds is None else seconds + sum(geometry.outside_s)
 
 
 def through(legs: Sequence[Leg]) -> Leg:

@@ -110,6 +110,7 @@ class _Places:
         if self._in_units:
             first, last = Points.of(begin).take(found.start), Points.of(end).take(found.goal)
             units = part_weights(self._graph, found.arc, found.part, first, last).astype(np.float64)
+            units[found.weight == 0] = 0.0  # as in routes
         return found, units
 
     def blocks(self) -> Iterator[Block]:
