@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import distinct, own
+from vkssp.cores import run_all
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.csr import rows_of
@@ -113,6 +115,14 @@ def assemble(
             f"give {profile.vehicle} higher speeds or factors, or simplify streets"
         )
     further["node"] = segments.node[node]
+    if order == "z":
+        lat, lon = (np.asarray(all_of[node] * COORDINATE_SCALE, np.float64) for all_of in (segments.lat, segments.lon))
+        numbering = z_order(lat, lon)
+        tail, head = (np.asarray(numbering.rank[ends], np.int64) for ends in (tail, head))
+        node = node[numbering.node]
+        for name in Streets.PER_NODE_OR_NONE:
+            values = further.get(name)
+            further[name] = None if values is None else values[numbering.node]
     pieces = Arcs(segment, direction, tail, head)
     if weights is not None:
         taken = seconds[segment, direction]
@@ -131,9 +141,6 @@ def assemble(
     )
     if weights is not None:
         graph = replace(graph, scale=unit)
-    if order == "z":
-        assert graph.lat is not None and graph.lon is not None
-        graph, _ = graph.renumbered(z_order(graph.lat, graph.lon))
 
     report.nodes, report.arcs = graph.num_nodes, graph.num_arcs
     report.polylines, report.points = len(segments.way), len(segments.points)
@@ -192,32 +199,48 @@ def graph_of(
     names : numpy.ndarray, optional
         Names of the nodes; see `vkssp.Graph.from_csr`.
     """
-    way = segments.way[arcs.segment]
-    arrays = {
-        "length": segments.length[arcs.segment].astype(np.float32),
-        "way": roads.way[way],
-        "carried": roads.carried[way],
-        "name": roads.name[way],
-        "polyline": arcs.segment.astype(np.uint32),
-        "backward": arcs.direction.astype(np.bool_),
+    # In the order of their tails, since all that is known of the arcs is then looked up only once.
+    first_out, by_tail = rows_of(arcs.tail.astype(np.uint32), len(node))
+    of_arcs = {name for name in Streets.PER_ARC_OR_NONE if further.get(name) is not None}
+    segment, direction, head, weight, *others = run_all(
+        [partial(np.take, values, by_tail) for values in (arcs.segment, arcs.direction, arcs.head, weight)]
+        + [partial(np.take, further[name], by_tail) for name in of_arcs]
+    )
+    further = {**further, **dict(zip(of_arcs, others, strict=True))}
+    way = segments.way[segment]
+    looked_up: dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {
+        "length": (segments.length.astype(np.float32), segment),
+        "way": (roads.way, way),
+        "carried": (roads.carried, way),
+        "name": (roads.name, way),
+        "ref": (roads.ref, way),
+        "roundabout": (roads.roundabout, way),
+        "link": (roads.link, way),
+    }
+    if not roads.snappable.all():
+        looked_up["snappable"] = roads.snappable, way
+    if roads.travel is not None:
+        modes, classes = (roads.travel[:, at : at + 2].reshape(-1) for at in (0, 2))
+        of_direction = 2 * way + direction
+        looked_up["mode"] = modes.astype(np.uint8), of_direction
+        if roads.class_names:
+            looked_up["classes"] = classes.astype(np.uint32), of_direction
+        if roads.travel[:, 4].any():
+            looked_up["left_hand"] = roads.travel[:, 4].astype(np.bool_), way
+    found = run_all([partial(np.take, values, index) for values, index in looked_up.values()])
+    arrays: dict[str, npt.NDArray[Any] | None] = {
+        **dict(zip(looked_up, found, strict=True)),
+        "polyline": segment.astype(np.uint32),
+        "backward": direction.astype(np.bool_),
         "polyline_first": segments.polyline_first,
         "points": segments.points,
-        "ref": roads.ref[way],
-        "roundabout": roads.roundabout[way],
-        "link": roads.link[way],
-        "snappable": None if roads.snappable.all() else roads.snappable[way],
         **further,
     }
-    travel = roads.travel
-    if travel is not None:
-        arrays["mode"] = travel[way, arcs.direction].astype(np.uint8)
-        if roads.class_names:
-            arrays["classes"] = travel[way, 2 + arcs.direction].astype(np.uint32)
-        if travel[:, 4].any():
-            arrays["left_hand"] = travel[way, 4].astype(np.bool_)
     texts = roads.names
     if roads.guide is not None:
-        told, texts = guide_arrays(roads.guides, roads.guide[way], arcs.direction, roads.name[way], texts)
+        name = arrays["name"]
+        assert name is not None
+        told, texts = guide_arrays(roads.guides, roads.guide[way], direction, name, texts)
         arrays |= told
     kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
     streets = Streets(
@@ -228,14 +251,13 @@ def graph_of(
         ellipsoid=ellipsoid,
         class_names=roads.class_names,
     )
-    first_out, by_tail = rows_of(arcs.tail.astype(np.uint32), len(node))
     return Graph.from_csr(
         own(first_out),
-        arcs.head[by_tail],
-        weight[by_tail],
+        own(head.astype(np.uint32)),
+        own(weight),
         lat=own(segments.lat[node] * COORDINATE_SCALE),
         lon=own(segments.lon[node] * COORDINATE_SCALE),
-        streets=streets.take(by_tail),
+        streets=streets,
         scale=scale,
         names=names,
     )

@@ -43,25 +43,6 @@ class Memory:
     steps: Indices
     steps_to: Indices
 
-    def forbids(self, state: Indices, arc: Indices) -> npt.NDArray[np.bool_]:
-        """Return for each pair of a state and an arc whether the arc must not follow the state."""
-        return _find(self.forbidden, state * len(self.after) + arc) >= 0
-
-    def next(self, state: Indices, arc: Indices) -> Indices:
-        """Return for each pair of a state and an arc the state after the arc."""
-        found = _find(self.steps, state * len(self.after) + arc)
-        if len(self.steps) == 0:
-            return self.after[arc]
-        return np.where(found >= 0, self.steps_to[found], self.after[arc])
-
-
-def _find(values: Indices, wanted: Indices) -> Indices:
-    """Return the index of each wanted value in sorted values, -1 if it is missing."""
-    if len(values) == 0:
-        return np.full(len(wanted), -1, np.int64)
-    index = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    return np.where(values[index] == wanted, index, -1)
-
 
 def make_memory(
     forbidden: Sequence[Path], commanded: Sequence[Path], tail: Indices, head: Indices, *, all_arcs: bool

@@ -8,8 +8,10 @@ geometry are the same as without turns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,7 @@ from vkssp.cores import run_all
 from vkssp.graph.csr import rows_of
 from vkssp.graph.geo import directions
 from vkssp.graph.streets import COORDINATE_SCALE, MODES
+from vkssp.jit import kernels
 from vkssp.memory import require
 from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
@@ -145,7 +148,7 @@ def with_turns(
     keys = np.fromiter(wanted, np.int64, len(wanted))
     used, closed = (set(ways[np.isin(ways, keys)].tolist()) for ways in (roads.way, roads.turns.closed))
     pieces = Pieces(way, arcs.direction > 0, arcs.tail, arcs.head, segments.node, wanted)
-    count = roads.turns.count.copy()
+    count, bearings = roads.turns.count.copy(), (np.zeros(0), np.zeros(0))
     forbidden, commanded = find_paths(restrictions, pieces, used, closed, count)
     for reason, number in count.most_common():
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL, LIFTED)
@@ -207,31 +210,14 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
     if not all_arcs:
         keys = np.concatenate([keys, np.arange(len(layered.node)) * num_memories])
     keys = distinct(keys)
+    turns = _Turns(layered, arcs, memory, keys, first_out.astype(np.int64), leaving, all_arcs=all_arcs)
+    tail, head, copy, before = turns.found()
     node, state = keys // num_memories, keys % num_memories
-
-    first: Indices = first_out.astype(np.int64)
-    out_degree = first[node + 1] - first[node]
-    num_turns = int(out_degree.sum())
-    require(_TURN_BYTES * num_turns, f"a graph of {num_turns} turns")
-    tail = np.repeat(np.arange(len(keys)), out_degree)
-    start = np.cumsum(out_degree) - out_degree
-    copy = leaving[first[node][tail] + np.arange(len(tail)) - start[tail]]
-    arc, remembered = layered.arc[copy], state[tail]
-    allowed = ~memory.forbids(remembered, arc)
-    if all_arcs:
-        before = memory.last[remembered]
-        turns_round = (arcs.segment[before] == arcs.segment[arc]) & (arcs.direction[before] != arcs.direction[arc])
-        goes_on = np.bincount(remembered[allowed & ~turns_round], minlength=num_memories) > 0
-        roads_in = np.bincount(arcs.head, minlength=int(max(arcs.head.max(initial=0), arcs.tail.max(initial=0))) + 1)
-        allowed &= ~turns_round | ~goes_on[remembered] | (roads_in[arcs.tail[arc]] <= 1)
-    tail, copy, arc, remembered = tail[allowed], copy[allowed], arc[allowed], remembered[allowed]
-    head = np.searchsorted(keys, layered.head[copy] * num_memories + memory.next(remembered, arc))
-    before = memory.last[remembered]
     if not all_arcs:
         return Expanded(tail, head, copy, before, node, state)
 
     # A trip may begin in the middle of an arc to which no turn leads; such an arc gets a tail of its own.
-    own = np.searchsorted(keys, layered.head * num_memories + memory.after[layered.arc])
+    own = turns.keys_of(layered.head, memory.after[layered.arc])
     reached = np.zeros(len(keys), np.bool_)
     reached[head] = True
     lone = np.flatnonzero(~reached[own])
@@ -245,6 +231,80 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
         node=np.concatenate([node, origins]),
         state=np.concatenate([state, np.zeros(len(origins), np.int64)]),
     )
+
+
+class _Turns:
+    """Turns of a graph of pairs of a junction and a state, found by compiled code on all cores; see `expand`.
+
+    Parameters
+    ----------
+    layered, arcs, memory, all_arcs
+        As for `expand`.
+    keys : numpy.ndarray
+        The pairs, as junction * num_states + state, sorted.
+    first_out, leaving : numpy.ndarray
+        The copies of arcs that leave each junction.
+    """
+
+    def __init__(
+        self,
+        layered: Layered,
+        arcs: Arcs,
+        memory: Memory,
+        keys: Indices,
+        first_out: Indices,
+        leaving: Indices,
+        *,
+        all_arcs: bool,
+    ) -> None:
+        self._kernels = kernels("vkssp.osm.kernels.turning")
+        self._keys, self._num_states = keys, len(memory.last)
+        self._node_first = np.empty(len(layered.node) + 1, np.int64)
+        self._kernels.find_nodes(keys, self._num_states, self._node_first)
+        num_arcs, arc = len(memory.after), layered.arc[leaving]
+        forbids, steps = (self._states_of(values, num_arcs) for values in (memory.forbidden, memory.steps))
+        roads_in = np.bincount(arcs.head, minlength=int(max(arcs.head.max(initial=0), arcs.tail.max(initial=0))) + 1)
+        goes_on = np.zeros(self._num_states, np.bool_)
+        lasting = memory.last, forbids, memory.forbidden, num_arcs
+        if all_arcs:
+            there = keys, self._num_states, first_out, arc, *lasting, arcs.segment, arcs.direction, goes_on
+            self._in_parts(len(keys), self._kernels.find_ways_on, there)
+        self._given = (
+            *(keys, self._num_states, first_out, leaving, arc, *lasting, all_arcs, arcs.segment, arcs.direction),
+            *(goes_on, roads_in[arcs.tail] <= 1, memory.after, steps, memory.steps, memory.steps_to),
+            *(layered.head, self._node_first),
+        )
+
+    def found(self) -> tuple[Indices, Indices, Indices, Indices]:
+        """Return key before, key after, copy of the arc, and arc before each turn, sorted by key before."""
+        count, nothing = np.empty(len(self._keys), np.int64), np.zeros(0, np.int64)
+        self._in_parts(len(count), self._kernels.find_turns, (*self._given, count, *[nothing] * 4))
+        first = np.cumsum(count) - count
+        num_turns = int(count.sum())
+        require(_TURN_BYTES * num_turns, f"a graph of {num_turns} turns")
+        tail, head, copy, before = (np.empty(num_turns, np.int64) for _ in range(4))
+        if num_turns:
+            self._in_parts(len(first), self._kernels.find_turns, (*self._given, first, tail, head, copy, before))
+        return tail, head, copy, before
+
+    def keys_of(self, node: Indices, state: Indices) -> Indices:
+        """Return the index of each pair of a junction and a state among the keys."""
+        at = np.empty(len(node), np.int64)
+        there = node, state, self._keys, self._num_states, self._node_first, at
+        self._in_parts(len(node), self._kernels.find_keys, there)
+        return at
+
+    def _states_of(self, pairs: Indices, num_arcs: int) -> Bools:
+        """Return whether each state is in some pairs of a state and an arc."""
+        found = np.zeros(self._num_states, np.bool_)
+        found[pairs // max(num_arcs, 1)] = True
+        return found
+
+    @staticmethod
+    def _in_parts(size: int, kernel: Callable[..., None], others: tuple[Any, ...]) -> None:
+        """Call a kernel for parts of a range on all cores."""
+        parts = [(low, min(size, low + _TURNS_AT_ONCE)) for low in range(0, size, _TURNS_AT_ONCE)]
+        run_all([partial(kernel, *part, *others) for part in parts])
 
 
 def _remembering(layered: Layered, memory: Memory) -> Indices:
@@ -284,7 +344,7 @@ def turn_seconds(
     rules : TurnRules
         Rules for the costs of turns.
     bearings : tuple of numpy.ndarray
-        The bearings at which each arc leaves its tail and arrives at its head, in degrees from north.
+        Degrees from north at which each arc leaves its tail and arrives at its head, shape (num_arcs,) each.
     """
     assert roads.turns is not None
     way = segments.way[arcs.segment]
