@@ -148,7 +148,7 @@ def with_turns(
     keys = np.fromiter(wanted, np.int64, len(wanted))
     used, closed = (set(ways[np.isin(ways, keys)].tolist()) for ways in (roads.way, roads.turns.closed))
     pieces = Pieces(way, arcs.direction > 0, arcs.tail, arcs.head, segments.node, wanted)
-    count, bearings = roads.turns.count.copy(), (np.zeros(0), np.zeros(0))
+    count = roads.turns.count.copy()
     forbidden, commanded = find_paths(restrictions, pieces, used, closed, count)
     for reason, number in count.most_common():
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL, LIFTED)
