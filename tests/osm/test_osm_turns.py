@@ -238,6 +238,19 @@ def test_the_cost_of_a_turn(tmp_path: Path) -> None:
         assert extra[2] == pytest.approx(7.3, abs=0.15), "to the left, over oncoming traffic"
 
 
+def test_a_turn_to_the_left_that_leads_back_is_a_u_turn(tmp_path: Path) -> None:
+    """Half a degree to the left of the way back, as in OSRM 26.10, not to the right of it, and not two degrees."""
+    seconds = []
+    for north in (8e-5, -8e-5, 3.5e-4):
+        nodes: Nodes = {0: (0.0, 0.0), 1: (0.0, -0.01), 2: (north, -0.01), 3: (0.0, 0.01)}
+        ways: list[Way] = [(way, [0, way], ROAD) for way in (1, 2, 3)]
+        graph, _ = imported(tmp_path, nodes, ways, turns="costs")
+        with Router(graph, "dijkstra") as router:
+            seconds.append(router.route((0.0, -0.01), (north, -0.01)).duration_s or 0.0)
+    back, right, left = seconds
+    assert back - right > 19.0 and left - right < 15.0
+
+
 def test_the_cost_of_a_turn_by_the_square_of_the_angle(tmp_path: Path) -> None:
     """A bicycle pays 6 s / 1.4 for a right angle to the right, 6 s * 1.4 for one to the left."""
     town = Town(CROSS, ROADS)

@@ -40,7 +40,8 @@ def test_the_nearest_piece_is_the_first_of_all_that_are_as_near(count: int, long
         start = plane_at(points[begin], around)
         step = plane_at(points[begin + 1], around) - start
         along = part_before_nearest(start, step)
-        metres = np.hypot(*(start + along[:, None] * step).T)
+        # Whole micrometres, as the search takes them.
+        metres = np.floor(np.hypot(*(start + along[:, None] * step).T) / 1e-6 + 0.5) * 1e-6
         for limit in (500.0, 20_000.0, 1e6):
             is_near = (metres <= limit) & allowed[line[begin]]
             wanted = np.stack([metres, line[begin], begin - first[line[begin]], along], axis=1)[is_near]

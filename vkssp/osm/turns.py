@@ -40,6 +40,8 @@ Bools = npt.NDArray[np.bool_]
 _SIGN_M = 20.0
 #: Turns that a thread computes at once; the same on any number of cores, as are the last bits of results.
 _TURNS_AT_ONCE = 1 << 16
+# Turns to the left of more degrees than this are U-turns.
+_BACK_DEGREES = 178.5
 #: Bytes of memory per turn while a graph is made of turns.
 _TURN_BYTES = 100
 
@@ -366,6 +368,8 @@ def turn_seconds(
         angle = (leaves[there] - arrives[here] + 180.0) % 360.0 - 180.0
         # The links of gates have no direction.
         angle[(length[here] == 0) | (length[there] == 0)] = 0.0
+        # To OSRM, a turn to the left that leads back beside the street of the arrival is a U-turn.
+        turns_round |= angle < -_BACK_DEGREES
         angle[turns_round] = 180.0
         right, sharpness = angle >= 0, np.abs(angle) / 180.0
         bias = np.where(right, rules.bias, 1.0 / rules.bias)
