@@ -403,7 +403,8 @@ class Profile:
     named : bool
         Whether streets keep their names and numbers.
     ellipsoid : bool
-        Whether lengths are those on the ellipsoid WGS84, which differ by up to 0.5% from those on a sphere.
+        Whether lengths, and angles of turns, are those on the ellipsoid WGS84; lengths differ by up to 0.5% from those
+        on a sphere.
     round_pieces : bool
         Whether the time, and the weight, of a street between two nodes of OpenStreetMap are rounded to units, and
         coordinates to millionths of a degree, as OSRM does; otherwise those of a street between two junctions are.
