@@ -27,7 +27,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.graph.csr import rows_of
+from vkssp.jit import kernels
+
 Indices = npt.NDArray[np.int64]
+_KERNELS = "vkssp.osm.kernels.components"
 
 
 class Layered(NamedTuple):
@@ -66,27 +70,19 @@ def with_enclaves(
     tail, head, restricted, num_nodes
         As for `split_layers`.
     """
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
-    def components(arcs: Indices | slice, connection: str) -> npt.NDArray[np.int32]:
-        ends = tail[arcs], head[arcs]
-        links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(num_nodes, num_nodes))
-        label: npt.NDArray[np.int32] = csgraph.connected_components(links, directed=True, connection=connection)[1]
-        return label
-
     free = np.flatnonzero(~restricted)
     if len(free) in (0, len(tail)):
         return restricted
-    part, piece = components(slice(None), "weak"), components(free, "strong")
-    size = np.bincount(piece)
-    # Sorted by size, the last component of each part is its core.
-    by_size = np.lexsort((size[piece], part))
-    last = np.flatnonzero(np.diff(part[by_size], append=-1))
-    in_core = np.isin(piece, piece[by_size[last]])
+    part, piece = (
+        _weak_parts(tail, head, np.arange(len(tail)), num_nodes),
+        _strong_parts(tail[free], head[free], num_nodes),
+    )
+    core = np.full(num_nodes, -1, np.int32)
+    kernels(_KERNELS).find_cores(part, piece, np.bincount(piece), core)
+    in_core = piece == core[part]
     outer = free[~(in_core[tail[free]] & in_core[head[free]])]
     # Outer arcs form groups that are connected at nodes outside the core.
-    group = components(outer[~(in_core[tail[outer]] | in_core[head[outer]])], "weak")
+    group = _weak_parts(tail, head, outer[~(in_core[tail[outer]] | in_core[head[outer]])], num_nodes)
     touched = np.zeros(num_nodes, np.bool_)
     for ends in (tail, head):
         at = ends[restricted]
@@ -96,6 +92,22 @@ def with_enclaves(
         at = ends[outer]
         enclosed[outer[~in_core[at] & touched[group[at]]]] = True
     return enclosed
+
+
+def _weak_parts(tail: Indices, head: Indices, arcs: Indices, num_nodes: int) -> npt.NDArray[np.int32]:
+    """Return the least node of the part of each node that some arcs connect in any direction."""
+    part = np.empty(num_nodes, np.int32)
+    kernels(_KERNELS).find_weak(tail, head, arcs, part)
+    return part
+
+
+def _strong_parts(tail: Indices, head: Indices, num_nodes: int) -> npt.NDArray[np.int32]:
+    """Return the number of the part of each node in which arcs lead from every node to every other one."""
+    first_out, by_tail = rows_of(tail.astype(np.uint32), num_nodes)
+    part, order = (np.full(num_nodes, -1, np.int32) for _ in range(2))
+    room = (np.empty(num_nodes, np.int32) for _ in range(4))
+    kernels(_KERNELS).find_strong(first_out.astype(np.int64), head[by_tail], part, order, *room)
+    return part
 
 
 def split_layers(tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int) -> Layered:
