@@ -62,21 +62,6 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
-def numbered(values: npt.NDArray[Any], size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the distinct values, sorted, and the index of each value among them, without sorting.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        Whole numbers from 0 to below `size`.
-    size : int
-        Bound of the values; the time and the memory grow with it.
-    """
-    occurs = np.zeros(size, np.bool_)
-    occurs[values] = True
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[values]
-
-
 def in_huge_pages(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a copy of a large array in huge pages, if the system has them, or else the array itself.
 

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import numbered
+from vkssp.arrays import distinct
 from vkssp.cores import run_all
 from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.jit import kernels
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
 
@@ -28,6 +30,10 @@ Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 #: Steps whose lengths a thread computes at once; the same on any number of cores, as are the last bits of the lengths.
 _STEPS_AT_ONCE = 1 << 16
+# The same for references of ways, and for polylines.
+_REFERENCES_AT_ONCE, _LINES_AT_ONCE = 1 << 17, 1 << 14
+# Bits of what is known of a node: that a barrier, or a gate, is there; that turns there count.
+_BLOCKED, _GATE, _TURN = 1, 2, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,59 +90,133 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True, el
     ellipsoid : bool
         Whether lengths are those on the ellipsoid WGS84; otherwise they are great-circle distances on a sphere.
     """
-    way, at, start, end = _pieces(roads, report)
-    node, lat, lon = roads.node[at], roads.lat[at], roads.lon[at]
-    places = roads.places
-    _, index = numbered(places[at], int(places.max(initial=-1)) + 1)
-    uses = np.bincount(index)
-    first_seen = np.empty(len(uses), np.int64)
-    first_seen[index[::-1]] = np.arange(len(index))[::-1]  # of equal indices, the last counts
-    unique = node[first_seen]
-    blocked = _marked(unique, roads.blocked)[index]
-    gate = _marked(unique, roads.slow)[index] & ~blocked
-    turns = _marked(unique, roads.turns.places)[index] if roads.turns is not None else False
-    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | turns | (not simplify))
-    goes_on = ~end[stops]
-    begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
+    found = _found_segments(roads, report, simplify=simplify)
+    size = len(found.way)
+    both = np.concatenate([found.begin, found.end])
 
     # Each junction is one node. At a barrier or a gate, every end of a segment is a node.
-    both = np.concatenate([begins, ends])
-    own = blocked[both] | gate[both]
-    junctions, ids = numbered(index[both][~own], len(unique))
-    node_of = np.empty(len(both), np.int64)
-    node_of[~own] = ids
-    node_of[own] = len(junctions) + np.arange(int(own.sum()))
-    position = first_seen[np.concatenate([junctions, index[both][own]])]
-    links = _gate_links(index[both], gate[both], len(position))
+    own = np.flatnonzero(found.mark[both] & (_BLOCKED | _GATE))
+    is_junction = np.zeros(len(found.mark), np.bool_)
+    is_junction[both] = True
+    is_junction[both[own]] = False
+    number = np.cumsum(is_junction, dtype=np.int32)
+    num_junctions = int(number[-1]) if len(number) else 0
+    node_of = number[both].astype(np.int64) - 1
+    node_of[own] = num_junctions + np.arange(len(own))
+    links = _gate_links(both, found.mark[both] & _GATE > 0, num_junctions + len(own))
 
-    # Gaps between pieces count 0, because no segment spans them; so the sums stay small and therefore exact.
-    travelled = _running_sum(np.where(end[:-1], 0.0, steps_between(lat, lon, ellipsoid=ellipsoid)))
-    # The polyline of a link consists of two equal points.
-    size = np.concatenate([ends - begins + 1, np.full(len(links.end), 2)])
-    polyline_first = np.concatenate([[0], np.cumsum(size)])
-    shape = np.arange(polyline_first[len(begins)]) + np.repeat(
-        begins - polyline_first[: len(begins)], size[: len(begins)]
-    )
-    shape = np.concatenate([shape, np.repeat(both[links.end], 2)])
-
-    report.barriers = len(np.unique(index[blocked]))
-    report.ways_used = _runs(way)
-    position = np.concatenate([position, first_seen[links.gates]])
+    lat, lon = (np.empty(num_junctions + len(own) + len(links.gates), np.int32) for _ in range(2))
+    node, first = np.empty(len(lat), np.int64), found.polyline_first
+    for of_end, at in ((node_of[:size], first[:-1]), (node_of[size:], first[1:] - 1)):
+        lat[of_end], lon[of_end], node[of_end] = found.points[at, 0], found.points[at, 1], found.point_node[at]
+    near, middle = node_of[links.end], links.middle
+    for values in (lat, lon, node):
+        values[middle] = values[near]
     # A segment that begins at a gate is reached from the gate's middle; one that ends there continues to it.
-    leaving, near, middle = links.end < len(begins), node_of[links.end], links.middle
+    leaving = links.end < size
+    # The polyline of a link consists of two equal points.
+    of_links = np.repeat(near, 2)
+    ends = first[-1] + 2 * np.arange(1, len(near) + 1)
     return Segments(
-        way=np.concatenate([way[begins], way[both[links.end]]]),
-        tail=np.concatenate([node_of[: len(begins)], np.where(leaving, middle, near)]),
-        head=np.concatenate([node_of[len(begins) :], np.where(leaving, near, middle)]),
-        lat=lat[position],
-        lon=lon[position],
-        node=node[position],
-        length=np.concatenate([travelled[ends] - travelled[begins], np.zeros(len(links.end))]),
-        wait=np.concatenate([np.zeros(len(begins)), _seconds_at(roads, node[both[links.end]]) / 2]),
-        polyline_first=polyline_first.astype(np.uint32),
-        points=np.column_stack([lat[shape], lon[shape]]),
-        point_node=node[shape],
+        way=np.concatenate([found.way, found.way[links.end % max(size, 1)]]),
+        tail=np.concatenate([node_of[:size], np.where(leaving, middle, near)]),
+        head=np.concatenate([node_of[size:], np.where(leaving, near, middle)]),
+        lat=lat,
+        lon=lon,
+        node=node,
+        length=np.concatenate([_lengths(first, found.points, ellipsoid=ellipsoid), np.zeros(len(near))]),
+        wait=np.concatenate([np.zeros(size), _seconds_at(roads, node[near]) / 2]),
+        polyline_first=np.concatenate([first, ends]).astype(np.uint32),
+        points=np.concatenate([found.points, np.column_stack([lat[of_links], lon[of_links]])]),
+        point_node=np.concatenate([found.point_node, node[of_links]]),
     )
+
+
+class _Found(NamedTuple):
+    """Segments, before their ends become nodes.
+
+    Attributes
+    ----------
+    way, begin, end : numpy.ndarray
+        Index of each segment's way, and indices of its ends among the distinct nodes.
+    mark : numpy.ndarray
+        Bits of what is known of each distinct node, such as `_BLOCKED`.
+    polyline_first, points, point_node : numpy.ndarray
+        As in `Segments`, but the first has int64.
+    """
+
+    way: Indices
+    begin: Indices
+    end: Indices
+    mark: npt.NDArray[np.uint8]
+    polyline_first: Indices
+    points: npt.NDArray[np.int32]
+    point_node: Indices
+
+
+def _found_segments(roads: RawRoads, report: ImportReport, *, simplify: bool) -> _Found:
+    """Cut ways where segments end."""
+    compiled, places = kernels("vkssp.osm.kernels.cutting"), roads.places
+    num_places = int(places.max(initial=-1)) + 1
+    if num_places < 2**31:
+        places = places.astype(np.int32, copy=False)
+    about, uses, counts = np.empty(len(places), np.uint8), np.zeros(num_places, np.uint8), np.zeros(2, np.int64)
+    ids = np.empty(num_places, np.int64)
+    compiled.find_pieces(roads.node, roads.known, roads.first, places, about, uses, ids, counts)
+    report.repeated_nodes, report.ways_used = counts.tolist()
+    lone = len(roads.way) - report.ways_used
+    if lone:
+        report.ways_skipped["fewer than two nodes"] = lone
+    used = np.flatnonzero(uses)
+    ids = ids[used]
+    blocked = _marked(ids, roads.blocked)
+    report.barriers = len(blocked)
+    mark = np.zeros(num_places, np.uint8)
+    if roads.turns is not None:
+        mark[used[_marked(ids, roads.turns.places)]] = _TURN
+    mark[used[_marked(ids, roads.slow)]] |= _GATE
+    mark[used[blocked]] = _BLOCKED
+    del used, ids
+
+    # Parts of about the same number of references, whatever the number of cores.
+    ways = np.searchsorted(roads.first, np.arange(0, len(places), _REFERENCES_AT_ONCE))
+    bounds = distinct(np.append(ways, len(roads.way)))
+    parts = list(pairwise(bounds.tolist()))
+    counted = np.zeros((len(parts), 2), np.int64)
+    of_nodes = about, places, uses, mark, not simplify
+    run_all(
+        [
+            partial(compiled.count_segments, int(roads.first[low]), int(roads.first[high]), *of_nodes, counted[number])
+            for number, (low, high) in enumerate(parts)
+        ]
+    )
+    before = np.cumsum(counted, axis=0) - counted
+    num_segments, num_points = counted.sum(axis=0).tolist()
+    way, begin, end, ends = (np.empty(num_segments, np.int64) for _ in range(4))
+    points, point_node = np.empty((num_points, 2), np.int32), np.empty(num_points, np.int64)
+    given = roads.first, *of_nodes, roads.node, roads.lat, roads.lon
+    made = way, begin, end, ends, points, point_node
+    run_all(
+        [
+            partial(compiled.fill_segments, low, high, *given, *before[number].tolist(), *made)
+            for number, (low, high) in enumerate(parts)
+        ]
+    )
+    return _Found(way, begin, end, mark, np.concatenate([[0], ends]), points, point_node)
+
+
+def _lengths(first: Indices, points: npt.NDArray[np.int32], *, ellipsoid: bool) -> Floats:
+    """Return the length in metres of each polyline."""
+    length, compiled = np.empty(len(first) - 1), kernels("vkssp.osm.kernels.cutting")
+
+    def measure(at: int) -> None:
+        part = first[at : at + _LINES_AT_ONCE + 1]
+        y, x = (np.asarray(points[part[0] : part[-1], i] * COORDINATE_SCALE, np.float64) for i in (0, 1))
+        steps = (ground_metres if ellipsoid else haversine)(y[:-1], x[:-1], y[1:], x[1:])
+        compiled.add_up(part, steps, length[at : at + _LINES_AT_ONCE])
+
+    run_all([partial(measure, at) for at in range(0, len(length), _LINES_AT_ONCE)])
+    return length
 
 
 class _GateLinks(NamedTuple):
@@ -175,43 +255,12 @@ def _seconds_at(roads: RawRoads, node: Indices) -> Floats:
     return seconds
 
 
-def _pieces(roads: RawRoads, report: ImportReport) -> tuple[Indices, Indices, npt.NDArray[Any], npt.NDArray[Any]]:
-    """Split ways at missing nodes; drop immediate repetitions of a node, then pieces with a single node.
-
-    Returns for each remaining reference its way, its position in `roads.node`, and whether it starts and whether it
-    ends a piece.
-    """
-    at = np.flatnonzero(roads.known)
-    way = np.repeat(np.arange(len(roads.way)), np.diff(roads.first))[at]
-    start = np.ones(len(at), np.bool_)
-    start[1:] = (np.diff(way) != 0) | (np.diff(at) > 1)
-    again = ~start
-    again[1:] &= roads.node[at][1:] == roads.node[at][:-1]
-    report.repeated_nodes = int(again.sum())
-    at, way, start = at[~again], way[~again], start[~again]
-    piece = np.cumsum(start) - 1
-    stays = np.bincount(piece, minlength=1)[piece] > 1
-    at, way, start = at[stays], way[stays], start[stays]
-    end = np.ones(len(at), np.bool_)
-    end[:-1] = start[1:]
-    lone = len(roads.way) - _runs(way)
-    if lone:
-        report.ways_skipped["fewer than two nodes"] = lone
-    return way, at, start, end
-
-
-def _runs(values: Indices) -> int:
-    """Return the number of distinct values of sorted ones."""
-    return int(np.count_nonzero(np.diff(values))) + (len(values) > 0)
-
-
-def _marked(ordered: Indices, wanted: Indices) -> npt.NDArray[np.bool_]:
-    """Return whether each of distinct, sorted values is wanted."""
-    marks = np.zeros(len(ordered), np.bool_)
-    if len(ordered):
-        at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-        marks[at[ordered[at] == wanted]] = True
-    return marks
+def _marked(ordered: Indices, wanted: Indices) -> Indices:
+    """Return the indices of those of distinct, sorted values that are wanted."""
+    if len(ordered) == 0:
+        return np.zeros(0, np.int64)
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return distinct(at[ordered[at] == wanted])
 
 
 def steps_between(lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], *, ellipsoid: bool) -> Floats:
@@ -225,9 +274,3 @@ def steps_between(lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], *, ell
 
     run_all([partial(compute, at) for at in range(0, len(steps), _STEPS_AT_ONCE)])
     return steps
-
-
-def _running_sum(values: Floats) -> Floats:
-    """Return the sums of the values before each position, shape (len(values) + 1,)."""
-    total: Floats = np.concatenate([[0.0], np.cumsum(values)])
-    return total
