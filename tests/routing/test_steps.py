@@ -198,6 +198,13 @@ def test_a_name_that_changes_near_a_turn(tmp_path: Path, metres: int, words: lis
     assert [(step.lat, step.name) for step in back[1:-1]] == [(0.0, "Cross")]
 
 
+def test_of_two_new_names_close_together_the_second_is_told(tmp_path: Path) -> None:
+    nodes = {1: (0.0, -0.003), 2: (0.0, 0.0), 3: (40 / 111_195.0, 0.0), 4: (0.004, 0.0)}
+    ways: list[Way] = [(1, [1, 2], road("West")), (2, [2, 3], road("Bend")), (3, [3, 4], road("North"))]
+    (step,) = told(tmp_path, nodes, ways, (0.0, -0.002), nodes[4])[1:-1]
+    assert (step.type, step.modifier, step.name, step.lat) == ("new name", "left", "North", 0.0)
+
+
 def test_u_turns_ferries_and_via_points(tmp_path: Path) -> None:
     nodes = {1: (0.0, 0.0), 2: (0.0, 0.002), 3: (0.0, 0.02), 4: (0.0, 0.03)}
     ways: list[Way] = [

@@ -529,7 +529,7 @@ class LegTurns:
             current.kind, current.modifier = SUPPRESSED, STRAIGHT
             current.label = before.label
             return True
-        shown, next_shown = current.kind != SUPPRESSED, following.kind not in (SUPPRESSED, NO_TURN, NEW_NAME)
+        shown, next_shown = current.kind != SUPPRESSED, following.kind not in (SUPPRESSED, NO_TURN)
         same_side = _same_side(current.modifier, following.modifier)
         if (
             short
@@ -538,6 +538,7 @@ class LegTurns:
                 is_named
                 or (
                     current.kind == SUPPRESSED
+                    and following.kind != NEW_NAME
                     and current.modifier != STRAIGHT
                     and same_side
                     and self._num_open(current) > 1
@@ -562,7 +563,7 @@ class LegTurns:
         no_choice = choices == 1 and current.modifier != STRAIGHT
         # A name that a street gets a bit after a turn onto it is told with the turn.
         gets_name = following.kind == NEW_NAME and (following.modifier == STRAIGHT or choices == 1)
-        if shown and not is_named and gets_name and length <= _NEW_NAME_M:
+        if shown and gets_name and length <= _NEW_NAME_M:
             self._adjust(at, before, current)
             return True
         if short and (
