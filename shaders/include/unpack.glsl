@@ -18,7 +18,7 @@ struct Header {
     uint unused;
 };
 // The twins of MOST_SLOTS and MOST_JOBS there.
-const uint MOST_SLOTS = 64, MOST_JOBS = 512;
+const uint MOST_SLOTS = 128, MOST_JOBS = 512;
 
 layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
     Header headers[MOST_SLOTS];

@@ -20,6 +20,12 @@ from vkssp.solver.micro_batches import SIZES, MicroBatches, Waiting
 GRAPH = prepare(grid(18, seed=5))
 
 
+@pytest.fixture(autouse=True)
+def _trees_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let trees wait for each other, as in large graphs only."""
+    monkeypatch.setattr("vkssp.solver.session._NODES_OF_TREES", 0)
+
+
 def asked_together(solver: Solver, questions: Sequence[Callable[[], Any]]) -> list[Any]:
     """Return the answers, or errors, of questions that all wait while the device is at work."""
     answers: list[Any] = [None] * len(questions)

@@ -108,19 +108,21 @@ class PathBatch(Resource):
         self._put_seeds(searches)
         jobs: list[tuple[int, PathJob, int]] = []
         first_seed = 0
+        # Lists: the few pairs of each search take less time so than as arrays.
+        lengths, overflows = found[: len(of_searches)].tolist(), overflow[: len(of_searches)].tolist()
         for number, search in enumerate(searches):
             begin, end = int(first[number]), int(first[number + 1])
-            lengths = found[begin:end].reshape(len(search.seeds), -1)
-            best = int(lengths.min(initial=UNREACHABLE))
-            if overflow[begin:end].any():
+            best = min(lengths[begin:end], default=UNREACHABLE)
+            if any(overflows[begin:end]):
                 take_path(number, None)
             elif best == UNREACHABLE:
                 take_path(number, _NO_PATH)
             else:
                 # The first of the nearest targets, and all seeds at that distance from it.
-                target = int(np.argmax(lengths.min(axis=0) == best))
-                numbers = begin + lengths.shape[1] * np.flatnonzero(lengths[:, target] == best) + target
-                jobs.append((number, PathJob(numbers, best, first_seed, len(search.seeds)), target))
+                nearest = [pair for pair in range(end - begin) if lengths[begin + pair] == best]
+                target = min(pair % len(search.targets) for pair in nearest)
+                numbers = [begin + pair for pair in nearest if pair % len(search.targets) == target]
+                jobs.append((number, PathJob(np.array(numbers), best, first_seed, len(search.seeds)), target))
             first_seed += len(search.seeds)
         slots = self._unpacker.slots
         for some in (jobs[first : first + slots] for first in range(0, len(jobs), slots)):

@@ -39,7 +39,7 @@ HEADER = np.dtype(
         )
     ]
 )
-MOST_SLOTS, MOST_JOBS = 64, 512
+MOST_SLOTS, MOST_JOBS = 128, 512
 _JOB_WORDS, _NODE_WORDS = 4, 4
 _HEADERS_BYTES, _JOBS_BYTES = HEADER.itemsize * MOST_SLOTS, 4 * _JOB_WORDS * MOST_JOBS
 _LISTS_AT = _HEADERS_BYTES + _JOBS_BYTES
@@ -59,8 +59,8 @@ _NODES_AN_ARC = 400
 # Largest number of nodes that are copied along with the headers, of one path and of each of many.
 _AT_ONCE, _AT_ONCE_OF_MANY = 4096, 1024
 _CONTRADICTION = "the paths on the device contradict each other; the driver may be at fault"
-# Fewest workgroups of each of many paths.
-_LEAST_GROUPS = 4
+# Fewest workgroups of each of many paths on a GPU.
+_LEAST_GROUPS = 16
 
 
 def _most(hierarchy: Hierarchy, device: Device) -> int:
@@ -297,8 +297,7 @@ class Unpacker(Resource):
 
     def _submit(self, count: int, most_pairs: int, begin: bool) -> None:
         recording, sizes = self._recording, (self._most, self._num_nodes, self._marks_each)
-        many = _SOFTWARE_GROUPS if self._device.info.kind == "cpu" else _GROUPS
-        many = many if count == 1 else max(_LEAST_GROUPS, many // count)
+        many = _SOFTWARE_GROUPS if self._device.info.kind == "cpu" else max(_LEAST_GROUPS, _GROUPS // count)
         with recording.record():
             recording.barrier("all", "all")
             if begin:

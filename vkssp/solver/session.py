@@ -52,8 +52,10 @@ CPU_ROWS: dict[tuple[str, int], type[Rows]] = {
 }
 # Nodes of a graph that the preparation of a table over a hierarchy, by the host, looks at in the time of a pair.
 _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
-# Fewest trees that are found sooner by sweeps at once than one after the other, and most of them.
-_FEW_TREES, _MOST_TREES = 4, 32
+# Fewest trees that are found sooner by sweeps at once than one after the other, most of them, and fewest nodes of a
+# graph with which trees wait for each other at all: with 170,000 nodes what is done with trees takes longer than to
+# find them, and threads that get them one by one are done sooner.
+_FEW_TREES, _MOST_TREES, _NODES_OF_TREES = 4, 32, 1 << 20
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
 Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
 #: Is asked by a search on the CPU, once it has settled some nodes, for the number at which it gives up.
@@ -644,7 +646,8 @@ class Session(Resource):
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
         within = Units(distance_type=self.distance_type).limit(limit)
-        if limit is None or patience is not None or within == self._unreachable or not self._asks_with_others:
+        waits = limit is not None and patience is None and within != self._unreachable
+        if not waits or self.renumbered.num_nodes < _NODES_OF_TREES or not self._asks_with_others:
             return self._from_seeds(seeds, limit, patience)
         with self.keeping():
             given = pairs_of(seeds, "source")
