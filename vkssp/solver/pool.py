@@ -568,7 +568,10 @@ class SolverPool(Resource):
         """Return a pool for another graph on the same devices."""
         names = {member.solver.algorithm for member in self._left()}
         algorithm = names.pop() if len(names) == 1 else AUTO
-        return SolverPool(graph, algorithm, self.devices, distance_bits=self.distance_type.bits)
+        pool = SolverPool(graph, algorithm, self.devices, distance_bits=self.distance_type.bits)
+        for made, own in zip(pool.solvers, self.solvers, strict=False):  # a device may be lost meanwhile
+            made.session.micro_batches.batching = own.batching
+        return pool
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[SolverPool]:

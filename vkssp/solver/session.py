@@ -53,8 +53,7 @@ CPU_ROWS: dict[tuple[str, int], type[Rows]] = {
 # Nodes of a graph that the preparation of a table over a hierarchy, by the host, looks at in the time of a pair.
 _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
 # Fewest trees that are found sooner by sweeps at once than one after the other, most of them, and fewest nodes of a
-# graph with which trees wait for each other at all: with 170,000 nodes what is done with trees takes longer than to
-# find them, and threads that get them one by one are done sooner.
+# graph with which trees wait for each other at all: with 170,000 nodes isochrones took longer so. The bound is a guess.
 _FEW_TREES, _MOST_TREES, _NODES_OF_TREES = 4, 32, 1 << 20
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
 Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
