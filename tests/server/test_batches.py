@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,8 +99,9 @@ async def burst(app: Application, router: Router, paths: Sequence[str], more: An
 
 
 @pytest.fixture(scope="module")
-def router(device: Device) -> Router:
-    return Router(prepare(grid_map()), device=device)
+def router(device: Device) -> Iterator[Router]:
+    with Router(prepare(grid_map()), device=device) as made:
+        yield made
 
 
 def test_answers_are_the_same_together(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
