@@ -50,7 +50,7 @@ class ThresholdAlgorithm(DeviceAlgorithm):
         lightest = graph.missing("lightest", 4 * self._num_nodes) if self.CRAUSER else 0
         if not self.PREDECESSORS:
             return lightest + super()._graph_bytes(at_most=at_most)
-        return lightest + graph.missing("incoming", 4 * (self._num_nodes + 1) + graph.renumbered.arcs.nbytes)
+        return lightest + graph.missing("incoming", 4 * (self._num_nodes + 1) + 8 * graph.renumbered.num_arcs)
 
     def _steps(self) -> Sequence[Step]:
         graph = self._graph

@@ -100,7 +100,7 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     if renumbered.contracted or device.limits.storage_buffers < BINDINGS:
         return False
     work, marks, below = _sizes(hierarchy, _most(hierarchy, device))
-    incoming = 4 * (renumbered.num_nodes + 1) + renumbered.arcs.nbytes
+    incoming = 4 * (renumbered.num_nodes + 1) + 8 * renumbered.num_arcs
     needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
     if max(marks, below) > device.limits.buffer or needed > device.free_bytes():
         return False

@@ -1,14 +1,14 @@
 """Hierarchy on the CPU, customized for the weights of a graph, and the plan of its customization.
 
 The elimination tree is cut into subtrees of similar work, which all cores customize and sweep; what lies above them is
-done by one.
+done by one. After a change of few weights, one core customizes the arcs that hang on them, in place.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import in_huge_pages
 from vkssp.cores import num_cores, run_all
-from vkssp.cpu.device import CpuGraph, all_read_only, read_only
+from vkssp.cpu.device import HIERARCHY, CpuGraph, all_read_only, read_only
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of
 from vkssp.graph.hierarchy import Hierarchy, Indices
@@ -30,6 +30,12 @@ PADDING = 8
 FEW_ARCS = 1 << 17
 # Subtrees have at most and at least these parts of the work of a core.
 _SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
+# Changed arcs of a graph, for each arc of the hierarchy, with which a partial customization is begun, and steps, for
+# each such arc, after which a whole one takes its place, with one core and with many. A step takes about half of the
+# time that one core takes for an arc of a whole customization.
+_FEW_CHANGED, _FEW_STEPS, _MOST_CORES = 2.0**-10, 1, 4
+# Weights that are looked at together.
+_AT_ONCE = 1 << 20
 
 
 class GivenArcs(NamedTuple):
@@ -82,7 +88,7 @@ class Layout:
         groups = np.stack([first_node, first_ancestor, hierarchy.first_arc, np.append(parent, np.int32(-1))], axis=1)
         arrays = [in_huge_pages(array) for array in (groups.astype(np.int64), ancestor, hierarchy.supernode, place)]
         self.tree = kernels("vkssp.cpu.kernels.phast").Tree(*all_read_only(*arrays))
-        self._rank = read_only(hierarchy.rank)
+        self._rank, self._node = all_read_only(hierarchy.rank, hierarchy.node)
         self._given: tuple[Any, Any, GivenArcs] | None = None
         self._lock = ReentrantLock()
 
@@ -109,6 +115,14 @@ class Layout:
         counts = first_ancestor[1:] - first_ancestor[:-1]
         groups = np.repeat(np.arange(self.num_supernodes, dtype=np.int32), counts)
         return read_only(first.astype(np.int64)), read_only(groups[order])
+
+    @cached_property
+    def arcs_below(self) -> Any:
+        """The supernodes below each rank, as partial customization takes them; see `recustomize.Below`."""
+        module, (first, group) = kernels("vkssp.cpu.kernels.recustomize"), self.below
+        arc = np.empty(len(group), np.int32)
+        module.arcs_below(self.tree, first, np.empty(self.num_nodes, np.int64), arc)
+        return module.Below(first, group, read_only(arc))
 
     @cached_property
     def whole(self) -> tuple[npt.NDArray[Any], ...]:
@@ -192,6 +206,23 @@ class Layout:
         upper = np.setdiff1d(upper, np.array(self.subtrees, np.int32))
         return read_only(upper.astype(np.int32)), [read_only(np.sort(part)) for part in parts]
 
+    def recustomize(self, graph: Graph, changed: Indices, up: Uint32s, down: Uint32s) -> tuple[int, int] | None:
+        """Customize what hangs on changed arcs of a graph, in the arrays of weights.
+
+        Returns
+        -------
+        tuple of int, optional
+            The largest finite weight that is new, and the largest one that was replaced. None if so much hangs on the
+            arcs that this was given up; the arrays are useless then.
+        """
+        module, cores = kernels("vkssp.cpu.kernels.recustomize"), min(_MOST_CORES, num_cores())
+        most_work = _FEW_STEPS * self.num_arcs // cores + len(changed)
+        arrays = all_read_only(self._rank, self._node, graph.first_out, graph.head, graph.weight, changed)
+        greatest, replaced, work = module.recustomize(
+            self.tree, self.arcs_below, *arrays, up, down, self.longest, most_work
+        )
+        return None if work > most_work else (int(greatest), int(replaced))
+
     def given_arcs(self, graph: Graph) -> GivenArcs:
         """Return the places of a graph's arcs; those of the last graph, and of others with its arcs, are kept."""
         with self._lock.held():
@@ -220,9 +251,11 @@ class CustomizedHierarchy:
     up, down : numpy.ndarray
         Weight of each arc from its lower to its upper node, and back, shape (num_arcs + `PADDING`,), uint32.
     heaviest : int
-        Largest finite weight.
+        Largest finite weight or, after partial customizations, perhaps more, but no more than a sum may be.
     saturated : bool
         Whether a sum of weights may have passed 32 bits.
+    is_over : bool
+        Whether the arrays were handed over, and have no meaning here any more; see `changed`.
     """
 
     def __init__(self, layout: Layout, graph: Graph) -> None:
@@ -254,9 +287,37 @@ class CustomizedHierarchy:
         saved = _none_of(upper)
         saved[np.isin(upper, np.array(roots, np.int32))] = ends[:-1]  # both are in postorder
         self.heaviest = max([*heaviest, self._run(upper, saved, 0, fronts)])
-        self.saturated = 2 * self.heaviest >= UNREACHABLE
-        self.up, self.down = read_only(self.up), read_only(self.down)
+        self._own()
         del self._given, self._weights
+
+    def _own(self) -> None:
+        """Finish: show the weights as arrays that nothing but `changed` writes to."""
+        self.saturated, self.is_over = 2 * self.heaviest >= UNREACHABLE, False
+        self._written = self.up, self.down
+        self.up, self.down = read_only(self.up), read_only(self.down)
+
+    def changed(self, graph: Graph, arcs: Indices) -> CustomizedHierarchy:
+        """Return the hierarchy customized for a graph that differs in the weights of some arcs.
+
+        It takes over the arrays of this one, unless much hangs on the arcs, so that this one is not to be used
+        afterwards. Who reads it without a lock sees by `is_over`, when it has read, whether the weights were mixed.
+        """
+        layout = self.layout
+        if self.is_over or len(arcs) > _FEW_CHANGED * layout.num_arcs:
+            return CustomizedHierarchy(layout, graph)
+        self.is_over = True
+        found = layout.recustomize(graph, arcs, *self._written)
+        if found is None:
+            return CustomizedHierarchy(layout, graph)
+        other = object.__new__(CustomizedHierarchy)
+        other.layout, (other.up, other.down) = layout, self._written
+        greatest, replaced = found
+        other.heaviest = max(greatest, self.heaviest)
+        if replaced == self.heaviest > greatest and 2 * self.heaviest >= UNREACHABLE:
+            # Other weights need another look at sums only if these may not fit.
+            other.heaviest = max(_heaviest(values[: layout.num_arcs]) for values in self._written)
+        other._own()
+        return other
 
     @cached_property
     def splits(self) -> npt.NDArray[np.int64]:
@@ -285,6 +346,16 @@ def _fronts(length: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]
     return np.empty(length + PADDING, np.uint32), np.empty(length + PADDING, np.uint32)
 
 
+def _heaviest(values: Uint32s) -> int:
+    """Return the largest finite weight."""
+    parts = [values[first : first + _AT_ONCE] for first in range(0, len(values), _AT_ONCE)]
+
+    def largest(part: Uint32s) -> int:
+        return int(part.max(initial=0, where=part != UNREACHABLE))
+
+    return max(run_all([partial(largest, part) for part in parts]), default=0)
+
+
 def _none_of(order: npt.NDArray[np.int32]) -> Indices:
     return np.full(len(order), -1, np.int64)
 
@@ -309,5 +380,5 @@ def customized_of(graph: CpuGraph) -> CustomizedHierarchy:
         assert hierarchy is not None
         return CustomizedHierarchy(layout_of(hierarchy), graph.renumbered.graph)
 
-    made: CustomizedHierarchy = graph.shared("hierarchy", make)
+    made: CustomizedHierarchy = graph.shared(HIERARCHY, make)
     return made

@@ -16,6 +16,7 @@ from vkssp import memory
 from vkssp.arrays import in_huge_pages
 from vkssp.errors import DeviceError
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.csr import places_in_rows
 from vkssp.jit import require_numba
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -96,6 +97,8 @@ class CpuDevice(Resource):
 
 #: Name of numbers among what a graph shares that do not depend on weights; see `vkssp.cpu.tree_sweeps`.
 NUMBERING = "numbering of trees"
+#: Name of the customized hierarchy there; see `vkssp.cpu.customized`.
+HIERARCHY = "hierarchy"
 
 
 class CpuGraph(Resource):
@@ -118,9 +121,9 @@ class CpuGraph(Resource):
         The graph.
     first_out : numpy.ndarray
         Offset of each node's first arc, shape (num_nodes + 1,), uint32.
-    arcs : numpy.ndarray
-        Head and weight of each arc, shape (num_arcs, 2), uint32.
     """
+
+    has_weights_of: RenumberedGraph | None
 
     def __init__(
         self, renumbered: RenumberedGraph, device: CpuDevice | None = None, owner: Resource | None = None
@@ -128,14 +131,25 @@ class CpuGraph(Resource):
         super().__init__(owner)
         self.device = CpuDevice() if device is None else device
         self.renumbered = self.has_weights_of = renumbered
-        self.first_out, self.arcs = read_only(renumbered.first_out), read_only(renumbered.arcs)
+        self.first_out = read_only(renumbered.first_out)
         self._lock = ReentrantLock()
         self._things: dict[str, Any] = {}
+        self._written: Uint32s | None = None  # the arcs by head
+
+    @cached_property
+    def arcs(self) -> Uint32s:
+        """Head and weight of each arc, shape (num_arcs, 2), uint32."""
+        return read_only(self.renumbered.arcs)
 
     @property
     def num_nodes(self) -> int:
         """Number of nodes; a cycle of weight zero counts as one node."""
         return self.renumbered.num_nodes
+
+    @property
+    def is_customized(self) -> bool:
+        """Whether the hierarchy has been customized for the weights."""
+        return HIERARCHY in self._things
 
     def _own_bytes(self) -> int:
         return array_bytes(self) + sum(map(array_bytes, self._things.values()))
@@ -150,21 +164,48 @@ class CpuGraph(Resource):
 
         def make() -> tuple[Uint32s, Uint32s, npt.NDArray[np.int64]]:
             first_in, arcs_in, arc_in = self.renumbered.reverse()
-            return read_only(in_huge_pages(first_in)), read_only(in_huge_pages(arcs_in)), in_huge_pages(arc_in)
+            self._written = self._copy(arcs_in)
+            return read_only(in_huge_pages(first_in)), read_only(self._written), in_huge_pages(arc_in)
 
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
-    def take_order(self, other: CpuGraph) -> None:
-        """Take the order of the arcs by head from a graph that differs in weights, instead of sorting them again."""
+    @staticmethod
+    def _copy(arcs: Uint32s) -> Uint32s:
+        """Return a copy of arcs whose weights may be replaced."""
+        copy = in_huge_pages(arcs)
+        return arcs.copy() if copy is arcs else copy
+
+    def take_over(self, other: CpuGraph, changed: npt.NDArray[np.int64] | None) -> None:
+        """Take the data of a graph that differs in weights, which is not searched any more, instead of making them.
+
+        Parameters
+        ----------
+        other : CpuGraph
+            The graph; its `has_weights_of` becomes None.
+        changed : numpy.ndarray, optional
+            The caller's ids of the arcs whose weights may differ, shape (k,), int64; by default all.
+        """
+        known, other.has_weights_of = other.has_weights_of, None
+        if known is None or other.renumbered.arc is not self.renumbered.arc:
+            return
         with other._lock.held():
-            incoming, numbering = other._things.get("incoming"), other._things.get(NUMBERING)
-        if incoming is not None and other.renumbered.arc is self.renumbered.arc:
-            if numbering is not None:
-                self.shared(NUMBERING, lambda: numbering)
-            first_in, arcs_in, arc_in = incoming
-            arcs_in = np.stack([arcs_in[:, 0], self.renumbered.graph.weight[arc_in]], axis=1)
-            self.shared("incoming", lambda: (first_in, read_only(in_huge_pages(arcs_in)), arc_in))
+            things, other._things = other._things, {}
+        if NUMBERING in things:
+            self.shared(NUMBERING, lambda: things[NUMBERING])
+        if "incoming" in things and other._written is not None:
+            first_in, _, arc_in = things["incoming"]
+            weight, written = self.renumbered.graph.weight, other._written
+            if changed is None:
+                written[:, 1] = weight[arc_in]
+            else:
+                arcs = self.renumbered.kept(changed)
+                heads = self.renumbered.node[self.renumbered.graph.head[arcs]]
+                written[places_in_rows(first_in, arc_in, heads, arcs), 1] = weight[arcs]
+            self._written = written
+            self.shared("incoming", lambda: (first_in, read_only(written), arc_in))
+        if HIERARCHY in things and changed is not None:
+            self.shared(HIERARCHY, lambda: things[HIERARCHY].changed(self.renumbered.graph, changed))
 
     def shared(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, or the earlier result under this name if there is one."""

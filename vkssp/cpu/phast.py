@@ -193,9 +193,10 @@ class PhastCpu(Resource):
         return self._graph.renumbered
 
     def pair(self, source: int, target: int) -> tuple[int, bool]:
-        """Return the distance of a pair, and whether it may be unreachable only by overflow.
+        """Return the distance of a pair, and whether it may be wrong.
 
-        Any number of threads may call this at the same time, also during other searches.
+        That is so if it may be unreachable only by overflow, and if weights have been replaced during the search. Any
+        number of threads may call this at the same time, also during other searches and changes of weights.
         """
         numbered, customized = self._taken(), self._customized
         ends, found = numbered.pair, numbered.found
@@ -205,7 +206,7 @@ class PhastCpu(Resource):
         most = self._kernels.search(self._layout.tree, *weights, numbered.labels, numbered.mark, ends, 1, found)
         best = int(found[0])
         self._spare.append(numbered)
-        return best, best == UNREACHABLE and customized.may_overflow(most)
+        return best, customized.is_over or (best == UNREACHABLE and customized.may_overflow(most))
 
     def _taken(self) -> NumberedLabels:
         """Return labels that no other thread uses; the caller appends them to the spare ones."""

@@ -166,7 +166,7 @@ class DeviceAlgorithm(Resource):
     def _graph_bytes(self, *, at_most: bool) -> int:
         """Return the bytes of the graph's arrays that the device still lacks, or a bound that is quick to compute."""
         graph = self._graph
-        rows, arcs = 4 * (self._num_nodes + 1), graph.renumbered.arcs.nbytes
+        rows, arcs = 4 * (self._num_nodes + 1), 8 * graph.renumbered.num_arcs
         return graph.missing("first_out", rows) + graph.missing("arcs", arcs)
 
     def _make(self) -> None:

@@ -169,7 +169,7 @@ class DeviceGraph(Resource):
                 self._reweigher = Reweigher(self.device, self._arrays)
             weight = renumbered.graph.weight
             if changed is not None:
-                changed = changed[renumbered.places(changed) >= 0]
+                changed = renumbered.kept(changed)
             for block in blocks:
                 if not self._reweight_blocks(block, renumbered, changed):
                     return False

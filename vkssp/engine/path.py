@@ -58,7 +58,7 @@ class PathWalker(Resource):
         first_in = graph.renumbered.reverse()[0]
         jumps = int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS
         own = (4 if jumps else 1) * rows + (4 * graph.num_nodes // SPAN if jumps else 0)
-        device.require(own + graph.missing("incoming", rows + graph.renumbered.arcs.nbytes), "a route on this graph")
+        device.require(own + graph.missing("incoming", rows + 8 * graph.renumbered.num_arcs), "a route on this graph")
         self._first_in, self._arcs_in, self._arc_in = graph.incoming()
         super().__init__(owner or graph)
         self._device, self._num_nodes, self._distance_type = device, graph.num_nodes, distance_type

@@ -66,7 +66,7 @@ class DeviceVoronoi(Resource):
         distance_type: DistanceType = BITS_32,
     ) -> None:
         device, count, num_arcs = graph.device, graph.num_nodes, graph.renumbered.num_arcs
-        of_graph = graph.missing("first_out", 4 * (count + 1)) + graph.missing("arcs", graph.renumbered.arcs.nbytes)
+        of_graph = graph.missing("first_out", 4 * (count + 1)) + graph.missing("arcs", 8 * graph.renumbered.num_arcs)
         of_seeds = _WORDS_PER_SEED * distance_type.nbytes * most_seeds
         device.require(_BYTES_PER_NODE * count + of_seeds + of_graph, "finding nearest sources in this graph")
         first_out, arcs = graph.first_out, graph.arcs

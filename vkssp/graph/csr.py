@@ -102,6 +102,29 @@ def places_of(arc: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
     return place
 
 
+def places_in_rows(
+    first: npt.NDArray[Any], items: npt.NDArray[np.integer[Any]], rows: npt.NDArray[Any], wanted: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the position of each wanted item in its row, all of whose items ascend, shape (k,), int64.
+
+    Parameters
+    ----------
+    first : numpy.ndarray
+        Offset of each row's first item, shape (rows + 1,).
+    items : numpy.ndarray
+        The items of all rows.
+    rows, wanted : numpy.ndarray
+        Rows, and an item in each of them, shape (k,).
+    """
+    low: npt.NDArray[np.int64] = first[rows].astype(np.int64)
+    high = first[rows + np.uint32(1)].astype(np.int64)
+    for _ in range(int((high - low).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        goes_on = items.take(middle, mode="clip") < wanted
+        low, high = np.where(goes_on & (low < high), middle + 1, low), np.where(goes_on, high, middle)
+    return low
+
+
 def within(count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return the position of each item in its group, for consecutive groups of `count` items, int64."""
     counts: npt.NDArray[np.int64] = count.astype(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -78,8 +78,6 @@ class RenumberedGraph:
         The caller's id of each arc of the renumbered graph, shape (num_arcs,), int64.
     first_out : numpy.ndarray
         Offset of each node's first arc, shape (num_nodes + 1,), uint32.
-    arcs : numpy.ndarray
-        Head and weight of each arc, shape (num_arcs, 2), uint32.
     """
 
     def __init__(self, graph: Graph, order: str = "auto", *, keep: bool = False) -> None:
@@ -133,11 +131,32 @@ class RenumberedGraph:
             self.arc = kept[by_tail]
             heads, weights = rank[graph.head[self.arc]], graph.weight[self.arc]
         self.arcs = np.stack([heads, weights], axis=1)
+        self._places: list[npt.NDArray[np.int64]] = []  # shared by all copies that have the same arcs
+        self._arcs_before: tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.int64]] | None] = (self.arcs, [])
+
+    @cached_property
+    def arcs(self) -> npt.NDArray[np.uint32]:
+        """Head and weight of each arc, shape (num_arcs, 2), uint32; after a change of weights made on first access."""
+        with self._making.held():
+            if (made := self.__dict__.get("arcs")) is not None:  # by another thread
+                return cast(npt.NDArray[np.uint32], made)
+            before, changes = self._arcs_before
+            weight = self.graph.weight
+            if changes is None:
+                arcs = np.empty_like(before)
+                arcs[:, 0] = before[:, 0]
+                arcs[:, 1] = weight if self.is_identity else weight[self.arc]
+            else:
+                changed = self.kept(np.concatenate([np.empty(0, np.int64), *changes]))
+                arcs = before.copy()
+                arcs[self.places(changed), 1] = weight[changed]
+            self._arcs_before = arcs, []
+            return arcs
 
     @property
     def num_arcs(self) -> int:
         """Number of arcs."""
-        return len(self.arcs)
+        return len(self.arc)
 
     @property
     def keeps(self) -> bool:
@@ -147,16 +166,26 @@ class RenumberedGraph:
     @cached_property
     def spread(self) -> Spread:
         """Statistics of the weights."""
-        weights = self.arcs[:, 1]
+        weights = self.graph.weight[self.arc] if self.contracted else self.graph.weight
         return Spread(float(weights.mean()), int(weights.max())) if len(weights) else Spread(1.0, 0)
 
-    @cached_property
+    @property
     def _place(self) -> npt.NDArray[np.int64]:
-        return places_of(self.arc, self.graph.num_arcs)
+        if not self._places:
+            self._places.append(places_of(self.arc, self.graph.num_arcs))
+        return self._places[0]
+
+    @cached_property
+    def _lightest(self) -> int:
+        return int(self.graph.weight.min(initial=UNREACHABLE))
 
     def places(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the renumbered ids of the caller's arcs, -1 for arcs in contracted cycles, shape (k,), int64."""
         return arcs if self.is_identity else self._place[arcs]
+
+    def kept(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return those of the caller's arcs that are arcs of this graph, not in contracted cycles."""
+        return arcs[self.places(arcs) >= 0] if self.contracted else arcs
 
     def reweighted(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> RenumberedGraph:
         """Return the renumbered graph of the caller's graph with other weights, in the same numbering.
@@ -174,28 +203,29 @@ class RenumberedGraph:
             It shares as much data as possible with this one. It shares the array `arc` if and only if nodes and arcs
             are the same.
         """
-        place = None if changed is None else self.places(changed)  # first, so that the copy gets the cached `_place`
         other = object.__new__(RenumberedGraph)
         other.__dict__.update(self.__dict__)
         other.graph, other._kept = graph, {} if self.keeps else None
-        for name in ("spread", "zero_trees"):
+        for name in ("spread", "zero_trees", "_lightest"):
             other.__dict__.pop(name, None)
-        which = slice(None) if changed is None else changed
-        if not self._same_cycles(graph, which):
-            for name in ("_place", "has_arc_in"):
-                other.__dict__.pop(name, None)
+        if not self._same_cycles(other, changed):
+            other.__dict__.pop("has_arc_in", None)
             other._contract()
-        elif changed is None or place is None:
-            weights = graph.weight if self.is_identity else graph.weight[self.arc]
-            other.arcs = np.stack([self.arcs[:, 0], weights], axis=1)
+            return other
+        # Sweeps over a hierarchy need no arcs, so that they are made for those who ask.
+        other.__dict__.pop("arcs", None)
+        before, changes = self._arcs_before
+        if changed is None or changes is None or sum(map(len, changes)) + len(changed) > self.num_arcs:
+            other._arcs_before = before, None
         else:
-            here = place >= 0
-            other.arcs = self.arcs.copy()
-            other.arcs[place[here], 1] = graph.weight[changed[here]]
+            other._arcs_before = before, [*changes, changed]
         return other
 
-    def _same_cycles(self, graph: Graph, which: Any) -> bool:
-        """Return whether the cycles of weight zero stay the same with the weights that some arcs have in `graph`."""
+    def _same_cycles(self, other: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Return whether cycles of weight zero are the same in another copy, some of whose weights differ."""
+        if changed is None and self._lightest > 0 and other._lightest > 0:
+            return True
+        graph, which = other.graph, slice(None) if changed is None else changed
         before, after = self.graph.weight[which] == 0, graph.weight[which] == 0
         if np.array_equal(before, after):
             return True

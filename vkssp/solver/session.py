@@ -273,9 +273,10 @@ class Session(Resource):
 
     @property
     def is_current(self) -> bool:
-        """Whether the algorithm is made for the present weights, so that the next query need not make another."""
+        """Whether the next query has no work for the present weights, such as that of customizing a hierarchy."""
         work, graph = self._workspace, self.shared.graph
         is_made = work is not None and work.graph is graph and work.algorithm.is_current
+        is_made = is_made or (isinstance(graph, CpuGraph) and graph.is_customized)
         return is_made and graph.has_weights_of is self.renumbered
 
     def warm_up(self) -> None:
@@ -495,8 +496,8 @@ class Session(Resource):
     def at_once(self, source: int, target: int) -> int | None:
         """Return the distance of a pair over a hierarchy on the CPU, found without locks; None if that is impossible.
 
-        The weights are those of a moment during the call: a change of weights first replaces the graph, then closes the
-        algorithm, whose arrays stay as they are.
+        The weights are those of a moment during the call: a change of weights first marks the arrays that it writes
+        to, which makes the answer useless, then replaces the graph and closes the algorithm.
         """
         pairs = self._pairs
         if pairs is None:

@@ -154,11 +154,12 @@ class SharedGraph:
         """
         with self.weights.lock.writing():
             renumbered, changed = self.weights.changed(change)
-            self.put(renumbered, changed)
+            copies = [self] if self._companion is None else [self, self._companion]
+            for copy in copies:
+                copy.put(renumbered, changed)
             self.weights.renumbered = renumbered
-            self.close_others()
-            if self._companion is not None:
-                self._companion.rebuild()  # otherwise it would keep the old graph until its next search
+            for copy in copies:
+                copy.close_others()
 
     def put(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> None:
         """Update this copy to other weights, in place if possible; they are current once `weights` has them."""
@@ -170,9 +171,10 @@ class SharedGraph:
         if graph.has_weights_of is None:
             graph.close()  # it cannot be searched any more
         # Made beside the old graph, which is searched again if the change fails here.
-        self.graph = self._make(renumbered, self._copies)
-        if isinstance(self.graph, CpuGraph) and isinstance(graph, CpuGraph):
-            self.graph.take_order(graph)
+        made = self._make(renumbered, self._copies)
+        if isinstance(made, CpuGraph) and isinstance(graph, CpuGraph):
+            made.take_over(graph, changed)
+        self.graph = made
 
     def rebuild(self) -> None:
         """Update this copy to the current weights if an interrupted change left others; called before each search."""

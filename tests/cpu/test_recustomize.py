@@ -1,0 +1,144 @@
+"""Partial customization on the CPU, beside a customization of all arcs, and the searches after it."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.graphs import grid, heap_dijkstra, random_graphs
+from vkssp import UNREACHABLE, Graph, Solver, prepare
+from vkssp.cpu import customized
+from vkssp.cpu.customized import CustomizedHierarchy, Layout
+
+
+def same(one: CustomizedHierarchy, other: CustomizedHierarchy) -> bool:
+    """Return whether the weights of all arcs are the same."""
+    count = one.layout.num_arcs
+    sides = (one.up, other.up), (one.down, other.down)
+    return all(np.array_equal(values[:count], others[:count]) for values, others in sides)
+
+
+@pytest.fixture
+def partial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Customize partly, however much hangs on the arcs that change."""
+    monkeypatch.setattr(customized, "_FEW_CHANGED", 2**32)
+    monkeypatch.setattr(customized, "_FEW_STEPS", 2**32)
+
+
+def check_changes(graph: Graph, rng: np.random.Generator, values: list[int], rounds: int, most: int) -> None:
+    """Change some weights again and again, and compare with a customization of all arcs."""
+    assert graph.hierarchy is not None
+    layout = Layout(graph.hierarchy)
+    made = CustomizedHierarchy(layout, graph)
+    for _ in range(rounds):
+        arcs = rng.integers(0, graph.num_arcs, rng.integers(1, most + 1))  # perhaps one of them twice
+        weight = graph.weight.copy()
+        weight[arcs] = rng.choice(values, len(arcs))
+        graph = graph.with_weights(weight)
+        before, made = made, made.changed(graph, arcs)
+        assert before.is_over == (layout.num_arcs > 0)
+        whole = CustomizedHierarchy(layout, graph)
+        assert same(made, whole)
+        assert made.heaviest >= whole.heaviest and made.saturated == whole.saturated
+
+
+@given(random_graphs(max_nodes=40), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+@pytest.mark.usefixtures("partial")
+def test_weights_are_those_of_a_whole_customization(graph: Graph, seed: int) -> None:
+    if graph.num_arcs:
+        values = [0, 1, 2, 3, 1000, 2**31, UNREACHABLE - 1]
+        check_changes(prepare(graph), np.random.default_rng(seed), values, 5, 6)
+
+
+@pytest.mark.usefixtures("partial")
+def test_weights_of_a_grid() -> None:
+    check_changes(prepare(grid(40, seed=5)), np.random.default_rng(5), [0, 1, 5, 9, 100, 10_000], 20, 30)
+
+
+def test_much_work_is_left_to_a_whole_customization(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(20, seed=2))
+    assert graph.hierarchy is not None
+    layout = Layout(graph.hierarchy)
+    first = CustomizedHierarchy(layout, graph)
+    every = np.arange(graph.num_arcs)
+    whole = first.changed(graph, every)
+    assert not first.is_over and same(first, whole)
+    monkeypatch.setattr(customized, "_FEW_CHANGED", 1)
+    monkeypatch.setattr(customized, "_FEW_STEPS", 0)
+    doubled = graph.with_weights(2 * graph.weight)
+    second = first.changed(doubled, every[:50])
+    assert first.is_over and same(second, CustomizedHierarchy(layout, doubled))
+
+
+@pytest.mark.usefixtures("partial")
+def test_answers_after_changes() -> None:
+    graph = prepare(grid(16, seed=7))
+    rng = np.random.default_rng(7)
+    with Solver(graph, "phast", "cpu") as solver, Solver(graph, "dijkstra", "cpu") as other:
+        for _ in range(6):
+            arcs = rng.choice(graph.num_arcs, 5, replace=False)
+            weights = rng.integers(0, 40, 5)
+            for one in (solver, other):
+                one.set_weights(weights, arcs)
+            exact = heap_dijkstra(solver.graph, 17)
+            assert np.array_equal(solver.distances(17), exact)
+            assert solver.distance(17, 200) == solver.pairs([17], [200])[0] == exact[200]
+            for target in (3, 130, 255):
+                assert np.array_equal(solver.path(17, target).arcs, other.path(17, target).arcs)
+        # A path of many walked ones is unpacked from the arcs of the hierarchy, whose splits depend on weights.
+        for _ in range(80):
+            solver.path(17, 255)
+        solver.set_weights([1] * 20, arcs[:1].repeat(20))
+        other.set_weights([1], arcs[:1])
+        for _ in range(80):
+            found = solver.path(17, 255)
+        assert np.array_equal(found.arcs, other.path(17, 255).arcs)
+
+
+@pytest.mark.usefixtures("partial")
+def test_pairs_of_other_threads_never_mix_weights() -> None:
+    graph = prepare(grid(40, seed=1))
+    arcs = np.arange(0, graph.num_arcs, 7)
+    heavy = 3 * graph.weight[arcs]
+    valid = {int(heap_dijkstra(graph, 0)[1599])}
+    weight = graph.weight.copy()
+    weight[arcs] = heavy
+    valid.add(int(heap_dijkstra(graph.with_weights(weight), 0)[1599]))
+    found, is_done = set(), threading.Event()
+    with Solver(graph, "phast", "cpu") as solver, solver.clone() as clone:
+
+        def ask() -> None:
+            while not is_done.is_set():
+                found.add(clone.distance(0, 1599))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        try:
+            for number in range(60):
+                solver.set_weights(graph.weight[arcs] if number % 2 else heavy, arcs)
+        finally:
+            is_done.set()
+            thread.join()
+    assert found <= valid
+
+
+def test_a_change_that_fails_leaves_the_weights_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(12, seed=3))
+    with Solver(graph, "phast", "cpu") as solver:
+        before = solver.distances(5)
+        whole = Layout.recustomize
+
+        def fail(layout: Layout, *args: object) -> None:
+            whole(layout, *args)  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Layout, "recustomize", fail)
+        monkeypatch.setattr(customized, "_FEW_CHANGED", 1)
+        with pytest.raises(KeyboardInterrupt):
+            solver.set_weights([1000, 1000], [0, 1])
+        assert np.array_equal(solver.distances(5), before) and solver.distance(5, 77) == before[77]
