@@ -10,6 +10,8 @@ and Wagner, 2014). Then the downward arcs that no sweep needs are left out.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from vkssp.cch.topology import MOST_ROUNDS, Topology, ancestor_counts, topologies
@@ -27,6 +29,8 @@ from vkssp.resource import Resource
 PAIR_BYTES, PAIR_FIXED_BYTES = 16, 64
 # Words of a status: whether loops were cut short, and whether a sum did not fit into 32 bits.
 STATUS_WORDS = 2
+# Stages of customization, in order.
+_STAGES = ("weights of the graph", "basic", "perfect", "pruning", "packing")
 # Invocations of a workgroup of customization, on a GPU and on a software device.
 _SIZE, _SOFTWARE_SIZE = 128, 64
 
@@ -104,6 +108,8 @@ class CustomizedHierarchy(Resource):
         Whether a sum of weights did not fit into 32 bits.
     customize_ms : float
         Time on the device of the last customization.
+    stages_ms : dict of str to float
+        The same, by its stages.
 
     Raises
     ------
@@ -114,6 +120,7 @@ class CustomizedHierarchy(Resource):
     def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
         self.device, self.hierarchy = device, hierarchy
         self.saturated, self.customize_ms = False, 0.0
+        self.stages_ms: dict[str, float] = {}
         rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
         lengths, _ = ancestor_counts(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
@@ -145,7 +152,7 @@ class CustomizedHierarchy(Resource):
         self.arcs = self._buffer("the downward arcs", 8 * self.num_downward)
         status = self._buffer("the status of customization", 4 * STATUS_WORDS)
         self._status = Buffer(self.device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
-        self._timestamps = Timestamps(self.device, 2, owner=self)
+        self._timestamps = Timestamps(self.device, len(_STAGES) + 1, owner=self)
         parts = (self.supernodes, self.supernode_of, status, self.weights, topology.ancestors)
         begin = self._kernel("customize_weights", 3, 1).on(self._given, topology.places, self.weights)
         pack = self._kernel("customize_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
@@ -166,16 +173,18 @@ class CustomizedHierarchy(Resource):
             recording.push(begin, num_given)
             recording.dispatch(self._groups(num_given))
             recording.barrier()
-            for kernel, batches in recorded:
+            for stage, (kernel, batches) in enumerate(recorded, 1):
+                recording.timestamp(self._timestamps, stage)
                 recording.bind(kernel)
                 for first, end, lanes in batches:
                     recording.push(kernel, first, end, lanes)
                     recording.dispatch(self._groups((end - first) * lanes))
                     recording.barrier()
+            recording.timestamp(self._timestamps, len(_STAGES) - 1)
             recording.bind(pack)
             recording.push(pack, hierarchy.num_nodes)
             recording.dispatch(self._groups(hierarchy.num_nodes))
-            recording.timestamp(self._timestamps, 1)
+            recording.timestamp(self._timestamps, len(_STAGES))
             recording.barrier("compute", "transfer")
             recording.copy(status, self._status, 4 * STATUS_WORDS)
             recording.barrier("all", "all")
@@ -227,7 +236,9 @@ class CustomizedHierarchy(Resource):
         cut_short, overflow = self._status.view().tolist()
         check_loops(self.device, cut_short)
         self.saturated = bool(overflow)
-        self.customize_ms = self._timestamps.read(1) - self._timestamps.read(0)
+        times = self._timestamps.read_all(0, len(_STAGES) + 1)
+        self.customize_ms = times[-1] - times[0]
+        self.stages_ms = {name: end - begin for name, (begin, end) in zip(_STAGES, pairwise(times), strict=True)}
 
     def downward_arcs(self) -> tuple[Uint32s, Uint32s]:
         """Return `rows` and `arcs` as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""
