@@ -5,17 +5,21 @@
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "hierarchy.glsl"
-#include "triangles.glsl"
+#include "outside_pairs.glsl"
 layout(std430, binding = 6) coherent buffer Marks { uint is_needless[]; };  // by arc
 
-void process_triangle(uint to_low, uint to_high, uint between) {
-    uint up = weight[between], down = weight[between + 1], low = weight[to_low + 1], high = weight[to_high + 1];
-    if (low == UNREACHABLE || high == UNREACHABLE) return;
-    // Weights are perfect, so no sum is less than the arc that it is compared with.
-    if (up != 0 && up <= low && low - up == high) is_needless[to_low / 2] = 1;
-    if (down <= high && high - down == low) is_needless[to_high / 2] = 1;
+void process_pair(Supernode s, uint i, uint j, uint between) {
+    uint up = weight[between], down = weight[between + 1];
+    for (uint place = 0; place < s.size; ++place) {
+        uint row = first_arc_of(s, place), to_low = row + i, to_high = row + j;
+        uint low = weight[2 * to_low + 1], high = weight[2 * to_high + 1];
+        if (low == UNREACHABLE || high == UNREACHABLE) continue;
+        // Weights are perfect, so no sum is less than the arc that it is compared with.
+        if (up != 0 && up <= low && low - up == high) is_needless[to_low] = 1;
+        if (down <= high && high - down == low) is_needless[to_high] = 1;
+    }
 }
 
 void main() {
-    enumerate_triangles(false);
+    enumerate_pairs();
 }

@@ -3,9 +3,10 @@
 The part that does not depend on weights is shared by all graphs with the same hierarchy and arcs; see
 `vkssp.cch.topology`.
 
-Basic customization goes from the lower nodes to the upper ones, with a dispatch for all nodes of one height. Perfect
-customization goes from the upper nodes to the lower ones, with a dispatch for all nodes of one depth (Dibbelt, Strasser
-and Wagner, 2014). Then the downward arcs that no sweep needs are left out.
+Basic customization goes from the supernodes of the last level up to those of the first, perfect customization back
+down (Dibbelt, Strasser and Wagner, 2014). In both, one stage of a level is about pairs of ancestors of its supernodes.
+In the other one, a workgroup goes from node to node of a supernode, or dispatches do where that is much work. Then the
+downward arcs that no sweep needs are left out.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from vkssp.cch.topology import MOST_ROUNDS, Topology, ancestor_counts, topologies
+from vkssp.cch.topology import MOST_ROUNDS, Batch, Topology, ancestor_counts, topologies
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
@@ -31,8 +32,10 @@ PAIR_BYTES, PAIR_FIXED_BYTES = 16, 64
 STATUS_WORDS = 2
 # Stages of customization, in order.
 _STAGES = ("weights of the graph", "basic", "perfect", "pruning", "packing")
-# Invocations of a workgroup of customization, on a GPU and on a software device.
+# Invocations of a workgroup of customization, on a GPU and on a software device; those of one that goes from node to
+# node, and pairs of an invocation for each node from which on dispatches take its place.
 _SIZE, _SOFTWARE_SIZE = 128, 64
+_CHAIN_SIZE, _MOST_PAIRS = 512, 8
 
 
 def check_loops(device: Device, cut_short: int) -> None:
@@ -156,11 +159,14 @@ class CustomizedHierarchy(Resource):
         parts = (self.supernodes, self.supernode_of, status, self.weights, topology.ancestors)
         begin = self._kernel("customize_weights", 3, 1).on(self._given, topology.places, self.weights)
         pack = self._kernel("customize_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
-        recorded = []
-        for name, others in (("customize_basic", ()), ("customize_perfect", ()), ("customize_prune", (marks,))):
-            order, batches = topology.orders[name]
-            kernel = self._kernel(name, 6 + len(others), 3).on(*parts, order, *others)
-            recorded.append((kernel, batches))
+        outside, inside = topology.outside, topology.inside
+        basic_outside = self._kernel("customize_basic_outside", 6, 3).on(*parts, outside.order)
+        perfect_outside = self._kernel("customize_perfect_outside", 6, 3).on(*parts, outside.order)
+        prune = self._kernel("customize_prune", 7, 3).on(*parts, outside.order, marks)
+        chain = self._chain_size
+        basic_inside = self._kernel("customize_basic_inside", 6, 5, chain).on(*parts, inside.order)
+        perfect_inside = self._kernel("customize_perfect_inside", 6, 5, chain).on(*parts, inside.order)
+        levels = list(zip(inside.levels, outside.levels, strict=True))
         self._recording = Recording(self.device, owner=self)
         with self._recording.record() as recording:
             recording.barrier("all", "all")
@@ -173,13 +179,22 @@ class CustomizedHierarchy(Resource):
             recording.push(begin, num_given)
             recording.dispatch(self._groups(num_given))
             recording.barrier()
-            for stage, (kernel, batches) in enumerate(recorded, 1):
-                recording.timestamp(self._timestamps, stage)
-                recording.bind(kernel)
-                for first, end, lanes in batches:
-                    recording.push(kernel, first, end, lanes)
-                    recording.dispatch(self._groups((end - first) * lanes))
+            recording.timestamp(self._timestamps, 1)
+            for of_inside, of_outside in reversed(levels):
+                self._record_inside(basic_inside, of_inside)
+                self._record_outside(basic_outside, of_outside)
+                if of_outside:
                     recording.barrier()
+            recording.timestamp(self._timestamps, 2)
+            for of_inside, of_outside in levels:
+                self._record_outside(perfect_outside, of_outside)
+                if of_outside:
+                    recording.barrier()
+                self._record_inside(perfect_inside, of_inside)
+            recording.timestamp(self._timestamps, 3)
+            for _, of_outside in levels:  # in any order
+                self._record_outside(prune, of_outside)
+            recording.barrier()
             recording.timestamp(self._timestamps, len(_STAGES) - 1)
             recording.bind(pack)
             recording.push(pack, hierarchy.num_nodes)
@@ -189,21 +204,57 @@ class CustomizedHierarchy(Resource):
             recording.copy(status, self._status, 4 * STATUS_WORDS)
             recording.barrier("all", "all")
 
+    def _record_outside(self, kernel: Bindings, batches: list[Batch]) -> None:
+        """Record the dispatches for pairs of ancestors of supernodes."""
+        if batches:
+            self._recording.bind(kernel)
+        for begin, end, lanes, _ in batches:
+            self._recording.push(kernel, begin, end, lanes)
+            self._recording.dispatch(self._groups((end - begin) * lanes))
+
+    def _record_inside(self, kernel: Bindings, batches: list[Batch]) -> None:
+        """Record the dispatches for nodes of supernodes, and barriers after them."""
+        size = self._chain_size
+        if not batches:
+            return
+        self._recording.bind(kernel)
+        large = []
+        for batch in batches:
+            if batch.lanes > _MOST_PAIRS * size:
+                large.append(batch)
+                continue
+            lanes = min(batch.lanes, size)
+            self._recording.push(kernel, batch.begin, batch.end, lanes, 1, batch.size - 1)
+            self._recording.dispatch(self._groups((batch.end - batch.begin) * lanes, size))
+        for turn in range(1, max((batch.size for batch in large), default=0)):
+            for begin, end, lanes, most in large:
+                if turn < most:
+                    self._recording.push(kernel, begin, end, lanes, turn, turn)
+                    self._recording.dispatch(self._groups((end - begin) * lanes, size))
+            self._recording.barrier()
+        self._recording.barrier()
+
     @property
     def _workgroup(self) -> int:
-        size = min(_SOFTWARE_SIZE if self.device.info.kind == "cpu" else _SIZE, self.device.limits.workgroup_size)
-        return 1 << size.bit_length() - 1
+        return self._power(_SOFTWARE_SIZE if self.device.info.kind == "cpu" else _SIZE)
 
-    def _groups(self, items: int) -> int:
-        return min(max(1, -(-items // self._workgroup)), self.device.limits.workgroups)
+    @property
+    def _chain_size(self) -> int:
+        return self._power(_SOFTWARE_SIZE if self.device.info.kind == "cpu" else _CHAIN_SIZE)
 
-    def _kernel(self, name: str, bindings: int, push_constants: int) -> Kernel:
+    def _power(self, size: int) -> int:
+        return 1 << min(size, self.device.limits.workgroup_size).bit_length() - 1
+
+    def _groups(self, items: int, size: int = 0) -> int:
+        return min(max(1, -(-items // (size or self._workgroup))), self.device.limits.workgroups)
+
+    def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0) -> Kernel:
         return Kernel(
             self.device,
             name,
             bindings=bindings,
             push_constants=push_constants,
-            workgroup_size=self._workgroup,
+            workgroup_size=size or self._workgroup,
             owner=self,
         )
 

@@ -7,12 +7,13 @@ hierarchy. The first graph that is searched uploads them; when the last such gra
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections import deque
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from vkssp.cch import top as at_top
 from vkssp.gpu.buffer import Buffer
@@ -35,11 +36,35 @@ SUPERNODE = np.dtype(
 )
 #: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65 535 rounds.
 MOST_ROUNDS = 50_000
-# Largest number of invocations of a node; invocations of a dispatch if the nodes' lists differ in length; pairs of
-# ancestors of an invocation, for the longest list.
-_MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 4096, 1 << 18, 4
+# Largest number of invocations of a supernode; invocations of a dispatch, and pairs of ancestors of each, if supernodes
+# have enough of them.
+_MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 14, 1 << 17, 4
+# Rounds that a triangle may take: a search in a list, and other loops.
+_ROUNDS = 32
 
-Batches = list[tuple[int, int, int]]
+
+class Batch(NamedTuple):
+    """Dispatch of customization: bounds in a list of supernodes, invocations of each, and the largest size of one."""
+
+    begin: int
+    end: int
+    lanes: int
+    size: int
+
+
+class Stages(NamedTuple):
+    """Supernodes in the order of customization, and the dispatches for those of each level.
+
+    Attributes
+    ----------
+    order : Buffer
+        The supernodes, by level.
+    levels : list
+        The dispatches for each level, of which none waits for another.
+    """
+
+    order: Buffer
+    levels: list[list[Batch]]
 
 
 def ancestor_counts(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
@@ -79,9 +104,8 @@ class Topology(Resource):
         The top of the hierarchy, where many workgroups search upward.
     top_nodes, top_ancestors : Buffer
         Its nodes and their ancestors; see `Top`.
-    orders : dict of str to tuple
-        For each kernel of customization that enumerates triangles: a buffer with the nodes in the order of this kernel,
-        and for each dispatch its bounds in this order and its invocations per node.
+    outside, inside : Stages
+        Supernodes for pairs of their ancestors, and for triangles that have two nodes in them; see `customize_*.comp`.
     """
 
     supernodes: Buffer
@@ -92,11 +116,12 @@ class Topology(Resource):
     top: at_top.Top
     top_nodes: Buffer
     top_ancestors: Buffer
+    outside: Stages
+    inside: Stages
 
     def __init__(self, owner: Topologies, hierarchy: Hierarchy, graph: Graph) -> None:
         self.device, self.hierarchy = owner.device, hierarchy
         self.holders: set[int] = set()
-        self.orders: dict[str, tuple[Buffer, Batches]] = {}
         self._first_out, self._head = graph.first_out, graph.head
         self.lock, self._is_made = threading.Lock(), False
         self._below: Buffer | None = None
@@ -174,38 +199,38 @@ class Topology(Resource):
         self.places = self._upload("the places of weights", place)
         self.top_nodes = self._upload("the nodes at the top", self.top.nodes.reshape(-1))
         self.top_ancestors = self._upload("the ancestors at the top", self.top.ancestors)
-        outside, length = ancestor_counts(hierarchy)
-        stages: list[tuple[str, npt.NDArray[np.integer[Any]], Indices]] = [
-            ("customize_basic", hierarchy.height, length),
-            ("customize_perfect", hierarchy.depth, length),
-            # In stages by the number of pairs, so that all lanes have similar work; nodes need not wait for others.
-            ("customize_prune", np.ceil(np.log2(np.maximum(1, outside))).astype(np.int64), outside),
-        ]
-        for name, stage, lengths in stages:
-            nodes, batches = self._batches(stage, lengths)
-            self.orders[name] = self._upload("nodes in the order of customization", nodes), batches
+        size, count = hierarchy.size, hierarchy.num_ancestors
+        outside = count * (count - 1) // 2
+        longest = count + size - 1
+        self.outside = self._stages("pairs of ancestors", outside, size, 1)
+        # The lowest node has the most pairs in its turn; there is a turn for each node but the highest one.
+        inside = np.where(size > 1, longest * (longest - 1) // 2 - outside, 0)
+        self.inside = self._stages("nodes of supernodes", inside, size, size)
 
-    def _batches(
-        self, stage: npt.NDArray[np.integer[Any]], length: npt.NDArray[np.int64]
-    ) -> tuple[Uint32s, list[tuple[int, int, int]]]:
-        """Return the nodes that have pairs of ancestors, stage by stage; and the bounds and lanes of each stage."""
-        nodes = np.flatnonzero(length > 1)
-        nodes = nodes[np.argsort(stage[nodes], kind="stable")]
-        if not len(nodes):
-            return np.zeros(1, np.uint32), []
-        bounds = np.concatenate([[0], np.flatnonzero(np.diff(stage[nodes])) + 1, [len(nodes)]])
-        pairs = length[nodes] * (length[nodes] - 1) // 2
-        mean = np.add.reduceat(pairs, bounds[:-1]) / np.diff(bounds)
-        most = np.maximum.reduceat(pairs, bounds[:-1])
-        # As many lanes as the longest list has work for, unless too many lanes of other nodes would be idle.
-        wanted = np.maximum(mean, np.minimum(most / _PAIRS_EACH, _INVOCATIONS / np.diff(bounds)))
-        if self.device.info.kind == "cpu":
-            # A software device gains nothing from lanes, but may end long loops: a triangle takes a search in a list.
-            wanted = most * 32 / MOST_ROUNDS
-        lanes = 2 ** np.ceil(np.log2(np.clip(wanted, 1, _MOST_LANES))).astype(np.int64)
-        return nodes.astype(np.uint32), list(
-            zip(bounds[:-1].tolist(), bounds[1:].tolist(), lanes.tolist(), strict=True)
-        )
+    def _stages(self, name: str, pairs: Indices, size: Indices, rounds: Indices | int) -> Stages:
+        """Return the supernodes that have pairs, by level, in dispatches for similar numbers of pairs."""
+        hierarchy = self.hierarchy
+        chosen = np.flatnonzero(pairs)
+        level = np.searchsorted(hierarchy.first_of_level, chosen, "right") - 1
+        work = np.log2(np.maximum(1, pairs[chosen])).astype(np.int64)
+        by_work = np.lexsort((work, level))
+        chosen, level, work = chosen[by_work], level[by_work], work[by_work]
+        levels: list[list[Batch]] = [[] for _ in range(hierarchy.num_levels)]
+        bounds = np.flatnonzero(np.diff(level * 64 + work)) + 1
+        all_rounds = pairs * rounds * (_ROUNDS + size)
+        for begin, end in pairwise([0, *bounds.tolist(), len(chosen)]):
+            if begin == end:
+                continue
+            groups = chosen[begin:end]
+            if self.device.info.kind == "cpu":
+                # A software device gains nothing from lanes, but may end long loops.
+                wanted = float(all_rounds[groups].max()) / MOST_ROUNDS
+            else:
+                most = float(pairs[groups].max())
+                wanted = min(most, max(most / _PAIRS_EACH, _INVOCATIONS / (end - begin)))
+            lanes = 2 ** math.ceil(math.log2(min(max(wanted, 1.0), _MOST_LANES)))
+            levels[int(level[begin])].append(Batch(begin, end, lanes, int(size[groups].max())))
+        return Stages(self._upload(f"the order of {name}", np.append(chosen, 0).astype(np.uint32)), levels)
 
     def _upload(self, name: str, values: Uint32s) -> Buffer:
         buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
@@ -238,8 +263,8 @@ class Topologies(Resource):
         """Return the bytes that the topology of a hierarchy and a graph will take; 0 if the device has it."""
         if self._of(hierarchy, graph) is not None:
             return 0
-        outside, length = ancestor_counts(hierarchy)
-        ordered = 2 * int((length > 1).sum()) + int((outside > 1).sum())
+        size, count = hierarchy.size, hierarchy.num_ancestors
+        ordered = int((count > 1).sum()) + int(((size > 1) & (size + count > 2)).sum()) + 2
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
         at_the_top = at_top.top_of(hierarchy, at_top.many_arcs(self.device)).nbytes
         return of_nodes + at_the_top + 4 * ordered + 4 * graph.num_arcs

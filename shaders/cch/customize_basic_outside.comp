@@ -1,0 +1,28 @@
+// Basic customization: what paths over the nodes of supernodes contribute to the arcs between ancestors of these.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "hierarchy.glsl"
+#include "outside_pairs.glsl"
+
+uint lighter(uint least, uint one, uint other) {
+    if (one == UNREACHABLE || other == UNREACHABLE) return least;
+    uint sum = extend(one, other);
+    if (sum == UNREACHABLE) atomicMax(status.overflow, 1);
+    return min(least, sum);
+}
+
+void process_pair(Supernode s, uint i, uint j, uint between) {
+    uint up = UNREACHABLE, down = UNREACHABLE;
+    for (uint place = 0; place < s.size; ++place) {
+        uint row = first_arc_of(s, place), to_low = 2 * (row + i), to_high = 2 * (row + j);
+        up = lighter(up, weight[to_low + 1], weight[to_high]);
+        down = lighter(down, weight[to_high + 1], weight[to_low]);
+    }
+    if (up < weight[between]) atomicMin(weight[between], up);
+    if (down < weight[between + 1]) atomicMin(weight[between + 1], down);
+}
+
+void main() {
+    enumerate_pairs();
+}
