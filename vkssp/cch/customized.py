@@ -14,6 +14,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.cch.topology import MOST_ROUNDS, Batch, Topology, ancestor_counts, topologies
 from vkssp.errors import DeviceError
@@ -22,7 +23,9 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.bulk import copy_to
 from vkssp.graph.hierarchy import Hierarchy
+from vkssp.locks import ReentrantLock
 from vkssp.resource import Resource
 
 #: Shared memory of the upward searches of a pair; no other kernel needs more. Bytes for each node on the longest path
@@ -107,12 +110,6 @@ class CustomizedHierarchy(Resource):
         The top of the hierarchy, where many workgroups search upward.
     top_nodes, top_ancestors : Buffer
         Its nodes and their ancestors.
-    saturated : bool
-        Whether a sum of weights did not fit into 32 bits.
-    customize_ms : float
-        Time on the device of the last customization.
-    stages_ms : dict of str to float
-        The same, by its stages.
 
     Raises
     ------
@@ -122,8 +119,8 @@ class CustomizedHierarchy(Resource):
 
     def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
         self.device, self.hierarchy = device, hierarchy
-        self.saturated, self.customize_ms = False, 0.0
-        self.stages_ms: dict[str, float] = {}
+        self._lock, self._is_read = ReentrantLock(), False
+        self._cut_short, self._overflow, self._times = 0, 0, [0.0] * (len(_STAGES) + 1)
         rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
         lengths, _ = ancestor_counts(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
@@ -137,6 +134,7 @@ class CustomizedHierarchy(Resource):
             self.topology = self._topologies.hold(hierarchy, graph, self._made)
             self._make(self.topology, graph.num_arcs, rows)
             self.customize(graph)
+            self._finish()
         except BaseException:
             self.close()
             raise
@@ -149,7 +147,8 @@ class CustomizedHierarchy(Resource):
         self.rows = self._buffer("the rows of downward arcs", rows.nbytes)
         if rows.nbytes:
             self.rows.write(rows)
-        self._given = self._buffer("the weights of the graph", 4 * num_given)
+        # The host writes to it and the device reads it once, without a copy of the device's own.
+        self._given = Buffer(self.device, 4 * num_given, mapped=True, name="the weights of the graph", owner=self)
         self.weights = self._buffer("the weights of the hierarchy", 8 * num_arcs)
         marks = self._buffer("the marks of arcs", 4 * num_arcs)
         self.arcs = self._buffer("the downward arcs", 8 * self.num_downward)
@@ -271,25 +270,67 @@ class CustomizedHierarchy(Resource):
         assert self.topology is not None
         return self.topology.below()
 
-    def customize(self, graph: Graph) -> None:
-        """Customize the hierarchy for the weights of a graph with the same arcs.
+    def customize(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> None:
+        """Begin to customize the hierarchy for the weights of a graph with the same arcs.
+
+        The device does so before all that is submitted later.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph.
+        changed : numpy.ndarray, optional
+            Arcs whose weights may differ from those of the last call, int64; by default all.
 
         Raises
         ------
         DeviceError
-            If the device is lost, or ends long loops early. The hierarchy must not be searched until a later call
-            succeeds.
+            If the device is lost. The hierarchy must not be searched until a later call succeeds.
         """
-        if graph.num_arcs:
-            self._given.write(graph.weight)
-        self._recording.submit()
-        self._recording.wait()
-        cut_short, overflow = self._status.view().tolist()
-        check_loops(self.device, cut_short)
-        self.saturated = bool(overflow)
-        times = self._timestamps.read_all(0, len(_STAGES) + 1)
-        self.customize_ms = times[-1] - times[0]
-        self.stages_ms = {name: end - begin for name, (begin, end) in zip(_STAGES, pairwise(times), strict=True)}
+        with self._lock.held():
+            self._recording.wait()  # the device reads the weights until then
+            if graph.num_arcs:
+                given = self._given.view()
+                if changed is None:
+                    copy_to(given, graph.weight)
+                else:
+                    given[changed] = graph.weight[changed]
+            self._is_read = False
+            self._recording.submit()
+
+    def _finish(self) -> None:
+        """Wait until the device has customized the hierarchy, and read the status.
+
+        Raises
+        ------
+        DeviceError
+            If the device is lost, or ends long loops early.
+        """
+        with self._lock.held():
+            if not self._is_read:
+                self._recording.wait()
+                self._cut_short, self._overflow = self._status.view().tolist()
+                self._times = self._timestamps.read_all(0, len(_STAGES) + 1)
+                self._is_read = True
+        check_loops(self.device, self._cut_short)
+
+    @property
+    def saturated(self) -> bool:
+        """Whether a sum of weights did not fit into 32 bits."""
+        self._finish()
+        return bool(self._overflow)
+
+    @property
+    def customize_ms(self) -> float:
+        """Time on the device of the last customization."""
+        self._finish()
+        return self._times[-1] - self._times[0]
+
+    @property
+    def stages_ms(self) -> dict[str, float]:
+        """The same by stages."""
+        self._finish()
+        return {name: end - begin for name, (begin, end) in zip(_STAGES, pairwise(self._times), strict=True)}
 
     def downward_arcs(self) -> tuple[Uint32s, Uint32s]:
         """Return `rows` and `arcs` as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""

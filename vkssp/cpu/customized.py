@@ -200,6 +200,14 @@ class Layout:
         return read_only(order[is_upper]), parts
 
     @cached_property
+    def part_of(self) -> npt.NDArray[np.int32]:
+        """Number of the subtree that each supernode belongs to, in the order of `subtrees`; -1 above all of them."""
+        found = np.full(self.num_supernodes, -1, np.int32)
+        for number, part in enumerate(self.postorder_parts[1]):
+            found[part] = number
+        return read_only(found)
+
+    @cached_property
     def sweep_parts(self) -> tuple[npt.NDArray[np.int32], list[npt.NDArray[np.int32]]]:
         """Supernodes above `subtrees`, and those of each subtree, by level: weights are read in their order."""
         upper, parts = self.postorder_parts
@@ -217,11 +225,29 @@ class Layout:
         """
         module, cores = kernels("vkssp.cpu.kernels.recustomize"), min(_MOST_CORES, num_cores())
         most_work = _FEW_STEPS * self.num_arcs // cores + len(changed)
-        arrays = all_read_only(self._rank, self._node, graph.first_out, graph.head, graph.weight, changed)
-        greatest, replaced, work = module.recustomize(
-            self.tree, self.arcs_below, *arrays, up, down, self.longest, most_work
+        rank, node, first_out, head, weights, arcs = all_read_only(
+            self._rank, self._node, graph.first_out, graph.head, graph.weight, changed
         )
-        return None if work > most_work else (int(greatest), int(replaced))
+        entries, groups = np.empty(len(changed), np.uint64), np.empty(len(changed), np.int32)
+        count = module.entries_of(self.tree, rank, first_out, head, arcs, entries, groups)
+        entries, parts = entries[:count], self.part_of[groups[:count]]
+
+        def run(part: int, begun: npt.NDArray[np.uint64]) -> tuple[int, int, int, npt.NDArray[np.uint64]]:
+            given = self.arcs_below, node, first_out, head, weights, begun, self.part_of, part
+            found: tuple[Any, Any, Any, npt.NDArray[np.uint64]] = module.recustomize(
+                self.tree, *given, up, down, self.longest, most_work
+            )
+            greatest, replaced, work, above = found
+            return int(greatest), int(replaced), int(work), above
+
+        # What hangs on the arcs of a subtree, up to its root, is the work of one core.
+        tasks = [partial(run, part, entries[parts == part]) for part in np.unique(parts[parts >= 0]).tolist()]
+        found = run_all(tasks)
+        if max((work for _, _, work, _ in found), default=0) <= most_work:
+            begun = np.concatenate([entries[parts < 0], *(above for *_, above in found)])
+            found.append(run(-1, begun))
+        greatest, replaced, work = (max(values) for values in list(zip(*found, strict=True))[:3])
+        return None if work > most_work else (greatest, replaced)
 
     def given_arcs(self, graph: Graph) -> GivenArcs:
         """Return the places of a graph's arcs; those of the last graph, and of others with its arcs, are kept."""

@@ -168,6 +168,7 @@ class DeviceGraph(Resource):
             if self._reweigher is None or self._reweigher.closed:
                 self._reweigher = Reweigher(self.device, self._arrays)
             weight = renumbered.graph.weight
+            given = changed
             if changed is not None:
                 changed = renumbered.kept(changed)
             for block in blocks:
@@ -189,7 +190,7 @@ class DeviceGraph(Resource):
                         self._place_in[name] = places_of(arc_in, renumbered.graph.num_arcs)
                     self._reweigher.put(arcs_in, weight[changed], self._place_in[name][changed])
             if "hierarchy" in self._things:
-                self._things["hierarchy"].customize(renumbered.graph)
+                self._things["hierarchy"].customize(renumbered.graph, given)
             self.renumbered = renumbered
             self.has_weights_of = renumbered
             return True

@@ -518,14 +518,18 @@ class Graph:
             raise GraphError(f"weight has {count} entries and the graph {self.num_arcs} arcs; give one per arc")
         return self.reweighted(scaled(given, unit, self.first_out, self.head, self.max_weight_error))
 
-    def reweighted(self, scaled: Scaled) -> Graph:
-        """Return a graph with other weights, in units of a scale; for other modules of the package."""
+    def reweighted(self, scaled: Scaled, changed: npt.NDArray[np.int64] | None = None) -> Graph:
+        """Return a graph with other weights, in units of a scale; for other modules of the package.
+
+        `changed` are the arcs whose weights may differ, by default all; those of arcs that keep theirs are right.
+        """
         weights, streets = scaled.weight, self.streets
         if streets is not None:
             before, after = self.scale or 1.0, scaled.scale or 1.0
             streets = streets if after == before else streets.in_units(after / before, weights)
             turn = streets.turn
-            if turn is not None and (weights < turn).any():
+            which = slice(None) if changed is None or after != before else changed
+            if turn is not None and (weights[which] < turn[which]).any():
                 at = int(np.argmax(weights < turn))
                 raise GraphError(
                     f"weight[{at}] is {weights[at]}, less than {turn[at]}, the weight of the turn into this arc "

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from vkssp.arrays import own
 from vkssp.checks import column_of, index_of, number_of, shown, whole_numbers
 from vkssp.errors import GraphError
+from vkssp.graph.bulk import checked_uint32
 from vkssp.graph.csr import Floats, Uint32s, transposed
 from vkssp.graph.units import MOST_SCALE, MOST_UNITS, Units, real_weights
 from vkssp.memory import require
@@ -33,6 +34,8 @@ _MOST_ARCS = 2**31 - 1
 # Least number of bytes that scipy's searches take for each node and arc.
 _SEARCH_NODE_BYTES, _SEARCH_ARC_BYTES = 48, 24
 _SCALE = "give a number for scale, which needs no estimate"
+# Fewest weights that all cores copy and check.
+_MANY = 1 << 16
 # Number of weights that a unit is tried with before all are.
 _SAMPLE = 1024
 _EPS = float(np.finfo(np.float64).eps)
@@ -108,6 +111,10 @@ def given_weights(weight: npt.ArrayLike, scale: float | str | None, name: str = 
     GraphError
         If one is no weight; the message names the entry, its value and the cure.
     """
+    if _is_large(weight) and not isinstance(scale, float):
+        found = checked_uint32(np.asarray(weight), MOST_UNITS)
+        if found is not None:  # else there is an error to be told
+            return GivenWeights(found, None)
     if scale is None:
         return GivenWeights(whole_numbers(weight, name, "weights", MOST_UNITS), None)
     array = column_of(weight, name, "weights", GraphError)
@@ -117,6 +124,12 @@ def given_weights(weight: npt.ArrayLike, scale: float | str | None, name: str = 
         return GivenWeights(whole_numbers(array, name, "weights", MOST_UNITS, cure=_CURE), None)
     eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else _EPS
     return GivenWeights(real_weights(array, name), max(eps, _EPS))
+
+
+def _is_large(weight: npt.ArrayLike) -> bool:
+    """Return whether weights are an array of so many integers that copying and checking them pays on all cores."""
+    is_plain = isinstance(weight, np.ndarray) and weight.ndim == 1 and weight.dtype.kind in "iu"
+    return is_plain and len(weight) >= _MANY  # type: ignore[arg-type]
 
 
 def checked_error(error: Any) -> float:

@@ -15,6 +15,7 @@ from vkssp.arrays import own
 from vkssp.checks import ids_among, index_of, number_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError, GraphError, QueryError
+from vkssp.graph.bulk import copied
 from vkssp.graph.csr import UNREACHABLE
 from vkssp.graph.graph import Graph, checked_graph
 from vkssp.graph.scaling import AUTO, GivenWeights, Scaled, given_weights, in_units, scaled
@@ -77,13 +78,16 @@ def changed_weights(
     ids = ids_among(arcs, "arcs", "arc", graph.num_arcs).astype(np.int64)
     if len(ids) != len(values):
         raise GraphError(f"weights has {len(values)} entries and arcs {len(ids)}; give one weight per arc")
-    last = np.zeros(graph.num_arcs, values.dtype)
-    last[ids] = values
-    torn = np.flatnonzero(last[ids] != values)
+    order = np.argsort(ids, kind="stable")
+    ordered, given_last = ids[order], values[order]
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ids) else order
+    last = np.repeat(given_last[ends], np.diff(ends, prepend=-1))
+    torn = np.flatnonzero(given_last != last)
     if len(torn):
-        at = int(torn[0])
-        raise QueryError(f"arc {ids[at]} is to weigh {values[at]} and {last[ids[at]]}; give one weight for each arc")
-    changed = graph.reweighted(_some_changed(graph, given, ids))
+        first = int(torn[np.argmin(order[torn])])
+        told = f"arc {ordered[first]} is to weigh {given_last[first]} and {last[first]}"
+        raise QueryError(f"{told}; give one weight for each arc")
+    changed = graph.reweighted(_some_changed(graph, given, ids), ids)
     return changed, ids if changed.scale == graph.scale else None
 
 
@@ -114,7 +118,7 @@ def _some_changed(graph: Graph, given: GivenWeights, ids: npt.NDArray[np.int64])
             whole[ids] = given.values
             found = scaled(GivenWeights(own(whole), given.eps), AUTO, graph.first_out, graph.head, most - known)
             return found._replace(error=found.error + known)
-    weight = graph.weight.copy()
+    weight = copied(graph.weight)
     weight[ids] = part.weight
     return Scaled(own(weight), graph.scale, max(graph.weight_error, part.error))
 

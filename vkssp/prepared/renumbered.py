@@ -17,6 +17,7 @@ from vkssp.checks import choice, flag
 from vkssp.choices import ORDERS as ORDERS
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
+from vkssp.graph.bulk import least_of
 from vkssp.graph.csr import places_of, rows_of, sorted_rows, tails_of
 from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.graph.hierarchy import Hierarchy
@@ -177,7 +178,7 @@ class RenumberedGraph:
 
     @cached_property
     def _lightest(self) -> int:
-        return int(self.graph.weight.min(initial=UNREACHABLE))
+        return least_of(self.graph.weight, UNREACHABLE)
 
     def places(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the renumbered ids of the caller's arcs, -1 for arcs in contracted cycles, shape (k,), int64."""

@@ -22,6 +22,7 @@ from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.instance import choose, list_devices, require_no_fork
 from vkssp.graph import Graph, checked_graph
+from vkssp.graph.bulk import few_differences
 from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.locks import ReadersWriterLock, ReentrantLock
 from vkssp.prepared.reduction import REDUCTIONS, reduction_for
@@ -71,8 +72,11 @@ class SharedWeights:
         self.renumbered, self.lock = renumbered, ReadersWriterLock()
 
     def changed(self, change: WeightsChange) -> tuple[RenumberedGraph, npt.NDArray[np.int64] | None]:
-        """Apply a change, and return the changed graph and the ids of the arcs whose weights differ."""
-        graph, arcs = change(self.renumbered.graph)
+        """Apply a change, and return the changed graph and the ids of the arcs whose weights differ, None for many."""
+        before = self.renumbered.graph
+        graph, arcs = change(before)
+        if arcs is None and before.num_arcs == graph.num_arcs:
+            arcs = few_differences(before.weight, graph.weight)
         return self.renumbered.reweighted(graph, arcs), arcs
 
 

@@ -182,47 +182,14 @@ def look(heap: Uint64s, length: Any, values: Uint32s, at: Any, leads_down: Any, 
     return length
 
 
-@jit_allocating
-def recustomize(
-    tree: Tree,
-    below: Below,
-    rank: Uint32s,
-    node: Uint32s,
-    first_out: Uint32s,
-    head: Uint32s,
-    weights: Uint32s,
-    changed: Int64s,
-    up: Uint32s,
-    down: Uint32s,
-    longest: Any,
-    most_work: Any,
-) -> tuple[Any, Any, Any]:
-    """Customize the arcs that hang on some arcs of the graph.
-
-    Parameters
-    ----------
-    rank, node
-        Rank of each node, and node of each rank.
-    first_out, head, weights, changed
-        The graph with its new weights, and the arcs whose weights may differ from those before.
-    up, down
-        Weights of the arcs of the hierarchy, which are replaced.
-    longest
-        Length of the longest front.
-    most_work
-        Number of steps after which this is given up.
-
-    Returns
-    -------
-    tuple
-        The largest new weight that is finite, the largest finite one that was replaced, and the number of steps; this
-        is more than `most_work` if the arcs of the hierarchy are left without meaning.
-    """
-    heap = np.empty(max(1024, 2 * len(changed)), np.uint64)
-    length, work = np.int64(0), np.int64(0)
-    greatest = lost = np.uint64(0)
-    for number in range(len(changed)):
-        arc = changed[number]
+@jit
+def entries_of(
+    tree: Tree, rank: Uint32s, first_out: Uint32s, head: Uint32s, arcs: Int64s, entries: Uint64s, groups: Int32s
+) -> int:
+    """Write entries of the heap for arcs of the graph, and the supernodes of their lower ends; return their number."""
+    length = 0
+    for number in range(len(arcs)):
+        arc = arcs[number]
         first, last = np.int64(0), np.int64(len(first_out)) - 1
         while first + 1 < last:
             middle = (first + last) >> 1
@@ -238,7 +205,57 @@ def recustomize(
         bottom, begin, end = tree.groups[group, NODE], tree.groups[group, ANCESTOR], tree.groups[group + 1, ANCESTOR]
         column = column_in(tree.ancestor, begin, end, high) if high < bottom else end - begin + high - bottom
         key = 2 * (row_of(tree, group, low - bottom) + column) + (tail < to)
-        length = push(heap, length, key, UNREACHABLE)
+        entries[length], groups[length] = np.uint64(key) << KEY | UNREACHABLE, group
+        length += 1
+    return length
+
+
+@jit_allocating
+def recustomize(
+    tree: Tree,
+    below: Below,
+    node: Uint32s,
+    first_out: Uint32s,
+    head: Uint32s,
+    weights: Uint32s,
+    entries: Uint64s,
+    part_of: Int32s,
+    part: Any,
+    up: Uint32s,
+    down: Uint32s,
+    longest: Any,
+    most_work: Any,
+) -> tuple[Any, Any, Any, Uint64s]:
+    """Customize the arcs that hang on some others, as far as they belong to one part of the hierarchy.
+
+    Parameters
+    ----------
+    node
+        Node of each rank.
+    first_out, head, weights
+        The graph with its new weights.
+    entries
+        Entries of the heap for the arcs that may change.
+    part_of, part
+        Part of each supernode, and the one that counts: all below a supernode, or what is above all such parts.
+    up, down
+        Weights of the arcs of the hierarchy, which are replaced.
+    longest
+        Length of the longest front.
+    most_work
+        Number of steps after which this is given up.
+
+    Returns
+    -------
+    tuple
+        The largest new weight that is finite, the largest finite one that was replaced, the number of steps, which is
+        more than `most_work` if the arcs of the hierarchy are left without meaning, and the entries of arcs above.
+    """
+    heap = np.empty(max(1024, 2 * len(entries)), np.uint64)
+    length, work = np.int64(0), np.int64(0)
+    greatest = lost = np.uint64(0)
+    for number in range(len(entries)):
+        length = push(heap, length, entries[number] >> KEY, entries[number] & UNREACHABLE)
     # By place in the row of a node: the weights before, and the place of each ancestor in the front of a supernode; the
     # places in the row whose weights have changed.
     before_up, before_down = np.empty(longest + 1, np.uint32), np.empty(longest + 1, np.uint32)
@@ -254,6 +271,8 @@ def recustomize(
                 first = middle
             else:
                 last = middle
+        if part_of[first] != part:
+            break  # so it is with all others, which belong to smaller numbers of supernodes
         group, count = first, tree.groups[first + 1, ANCESTOR] - tree.groups[first, ANCESTOR]
         inside, bottom = np.int64(0), tree.groups[group, NODE]
         first, last = np.int64(0), tree.groups[group + 1, NODE] - bottom
@@ -344,4 +363,4 @@ def recustomize(
             for column in range(end):
                 place[column] = np.int64(tree.place[entry + place[column]])
             upper = tree.groups[upper, PARENT]
-    return greatest, lost, work
+    return greatest, lost, work, heap[:length].copy()
