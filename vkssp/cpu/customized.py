@@ -19,7 +19,6 @@ from vkssp.arrays import in_huge_pages
 from vkssp.cores import num_cores, run_all
 from vkssp.cpu.device import HIERARCHY, CpuGraph, all_read_only, read_only
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.graph.csr import rows_of
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.jit import kernels
 from vkssp.locks import ReentrantLock
@@ -30,10 +29,9 @@ PADDING = 8
 FEW_ARCS = 1 << 17
 # Subtrees have at most and at least these parts of the work of a core.
 _SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
-# Changed arcs of a graph, for each arc of the hierarchy, with which a partial customization is begun, and steps, for
-# each such arc, after which a whole one takes its place, with one core and with many. A step takes about half of the
-# time that one core takes for an arc of a whole customization.
-_FEW_CHANGED, _FEW_STEPS, _MOST_CORES = 2.0**-10, 1, 4
+# Steps of a partial customization after which a whole one takes its place: at least so many, which take some
+# milliseconds, or else as many as the hierarchy has arcs for each core. Steps that each changed arc takes at least.
+_FEW_STEPS, _STEPS_EACH = 1 << 19, 512
 # Weights that are looked at together.
 _AT_ONCE = 1 << 20
 
@@ -110,19 +108,15 @@ class Layout:
     @cached_property
     def below(self) -> tuple[Indices, npt.NDArray[np.int32]]:
         """The supernodes that have each rank among their ancestors: the first of each rank, and all of them."""
-        first, order = rows_of(self.tree.ancestor, self.num_nodes)
-        first_ancestor: Indices = self.first_ancestor.astype(np.int64)
-        counts = first_ancestor[1:] - first_ancestor[:-1]
-        groups = np.repeat(np.arange(self.num_supernodes, dtype=np.int32), counts)
-        return read_only(first.astype(np.int64)), read_only(groups[order])
+        return self.arcs_below.first, self.arcs_below.group
 
     @cached_property
     def arcs_below(self) -> Any:
-        """The supernodes below each rank, as partial customization takes them; see `recustomize.Below`."""
-        module, (first, group) = kernels("vkssp.cpu.kernels.recustomize"), self.below
-        arc = np.empty(len(group), np.int32)
-        module.arcs_below(self.tree, first, np.empty(self.num_nodes, np.int64), arc)
-        return module.Below(first, group, read_only(arc))
+        """The same, with arcs, as partial customization takes them; see `recustomize.Below`."""
+        module, first = kernels("vkssp.cpu.kernels.recustomize"), np.zeros(self.num_nodes + 2, np.int64)
+        group, arc = (np.empty(len(self.tree.ancestor), np.int32) for _ in range(2))
+        module.list_below(self.tree, first, group, arc)
+        return module.Below(*all_read_only(first[:-1], group, arc))
 
     @cached_property
     def whole(self) -> tuple[npt.NDArray[Any], ...]:
@@ -223,8 +217,10 @@ class Layout:
             The largest finite weight that is new, and the largest one that was replaced. None if so much hangs on the
             arcs that this was given up; the arrays are useless then.
         """
-        module, cores = kernels("vkssp.cpu.kernels.recustomize"), min(_MOST_CORES, num_cores())
-        most_work = _FEW_STEPS * self.num_arcs // cores + len(changed)
+        module, cores = kernels("vkssp.cpu.kernels.recustomize"), num_cores()
+        most_work = max(_FEW_STEPS, self.num_arcs // cores)
+        if _STEPS_EACH * len(changed) > most_work:
+            return None
         rank, node, first_out, head, weights, arcs = all_read_only(
             self._rank, self._node, graph.first_out, graph.head, graph.weight, changed
         )
@@ -232,8 +228,8 @@ class Layout:
         count = module.entries_of(self.tree, rank, first_out, head, arcs, entries, groups)
         entries, parts = entries[:count], self.part_of[groups[:count]]
 
-        def run(part: int, begun: npt.NDArray[np.uint64]) -> tuple[int, int, int, npt.NDArray[np.uint64]]:
-            given = self.arcs_below, node, first_out, head, weights, begun, self.part_of, part
+        def run(is_upper: bool, begun: npt.NDArray[np.uint64]) -> tuple[int, int, int, npt.NDArray[np.uint64]]:
+            given = self.arcs_below, node, first_out, head, weights, begun, self.part_of, is_upper
             found: tuple[Any, Any, Any, npt.NDArray[np.uint64]] = module.recustomize(
                 self.tree, *given, up, down, self.longest, most_work
             )
@@ -241,11 +237,11 @@ class Layout:
             return int(greatest), int(replaced), int(work), above
 
         # What hangs on the arcs of a subtree, up to its root, is the work of one core.
-        tasks = [partial(run, part, entries[parts == part]) for part in np.unique(parts[parts >= 0]).tolist()]
-        found = run_all(tasks)
+        shares = np.where(parts < 0, -1, parts % cores)
+        found = run_all([partial(run, False, entries[shares == share]) for share in np.unique(shares[shares >= 0])])
         if max((work for _, _, work, _ in found), default=0) <= most_work:
             begun = np.concatenate([entries[parts < 0], *(above for *_, above in found)])
-            found.append(run(-1, begun))
+            found.append(run(True, begun))
         greatest, replaced, work = (max(values) for values in list(zip(*found, strict=True))[:3])
         return None if work > most_work else (greatest, replaced)
 
@@ -329,7 +325,7 @@ class CustomizedHierarchy:
         afterwards. Who reads it without a lock sees by `is_over`, when it has read, whether the weights were mixed.
         """
         layout = self.layout
-        if self.is_over or len(arcs) > _FEW_CHANGED * layout.num_arcs:
+        if self.is_over:
             return CustomizedHierarchy(layout, graph)
         self.is_over = True
         found = layout.recustomize(graph, arcs, *self._written)

@@ -15,11 +15,11 @@ from vkssp.arrays import own
 from vkssp.checks import ids_among, index_of, number_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError, GraphError, QueryError
-from vkssp.graph.bulk import copied
 from vkssp.graph.csr import UNREACHABLE
 from vkssp.graph.graph import Graph, checked_graph
 from vkssp.graph.scaling import AUTO, GivenWeights, Scaled, given_weights, in_units, scaled
 from vkssp.graph.units import MOST_UNITS
+from vkssp.graph.weight_arrays import WeightArrays
 
 _WAYS, _ARCS = ("way", "speed_kmh"), ("arc", "weight")
 #: Bounds of the speed on a way in km/h. A slower street counts as closed, and a higher number as a typing error; both
@@ -87,7 +87,9 @@ def changed_weights(
         first = int(torn[np.argmin(order[torn])])
         told = f"arc {ordered[first]} is to weigh {given_last[first]} and {last[first]}"
         raise QueryError(f"{told}; give one weight for each arc")
-    changed = graph.reweighted(_some_changed(graph, given, ids), ids)
+    arrays = graph.__dict__.pop("weight_arrays", None) or WeightArrays()  # the last graph has them
+    changed = graph.reweighted(_some_changed(graph, given, ids, arrays), ids)
+    changed.__dict__["weight_arrays"] = arrays
     return changed, ids if changed.scale == graph.scale else None
 
 
@@ -103,7 +105,9 @@ def _all_changed(graph: Graph, given: GivenWeights) -> Scaled:
     return scaled(given, AUTO, graph.first_out, graph.head, graph.max_weight_error)
 
 
-def _some_changed(graph: Graph, given: GivenWeights, ids: npt.NDArray[np.int64]) -> Scaled:
+def _some_changed(
+    graph: Graph, given: GivenWeights, ids: npt.NDArray[np.int64], arrays: WeightArrays | None = None
+) -> Scaled:
     """Return weights of all arcs, of which some are given, if possible in the unit that the graph has."""
     part = Scaled(given.values, None, 0.0)
     if graph.scale is not None and given.eps is not None:
@@ -118,9 +122,8 @@ def _some_changed(graph: Graph, given: GivenWeights, ids: npt.NDArray[np.int64])
             whole[ids] = given.values
             found = scaled(GivenWeights(own(whole), given.eps), AUTO, graph.first_out, graph.head, most - known)
             return found._replace(error=found.error + known)
-    weight = copied(graph.weight)
-    weight[ids] = part.weight
-    return Scaled(own(weight), graph.scale, max(graph.weight_error, part.error))
+    weight = (arrays or WeightArrays()).changed(graph.weight, ids, part.weight)
+    return Scaled(weight, graph.scale, max(graph.weight_error, part.error))
 
 
 def _coarse_enough(graph: Graph, given: GivenWeights) -> Graph:

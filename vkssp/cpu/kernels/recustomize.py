@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Tree
-from vkssp.cpu.kernels.types import Index, Int32s, Int64s, Uint32s, Uint64s
+from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint32s, Uint64s
 from vkssp.cpu.kernels.vectors import greater, lesser
 from vkssp.jit import inlined, jit, jit_allocating
 
@@ -37,16 +37,19 @@ class Below(NamedTuple):
 
 
 @jit
-def arcs_below(tree: Tree, first: Int64s, next_at: Int64s, arc: Int32s) -> None:
-    """Write the arcs of `Below`, whose supernodes ascend for each rank; `next_at` is room for an entry a rank."""
-    for rank in range(len(next_at)):
-        next_at[rank] = first[rank]
-    for group in range(len(tree.groups) - 1):
-        begin, is_lone = tree.groups[group, ANCESTOR], tree.groups[group + 1, NODE] - tree.groups[group, NODE] == 1
-        for entry in range(begin, tree.groups[group + 1, ANCESTOR]):
-            at, found = next_at[tree.ancestor[entry]], tree.groups[group, ARC] + entry - begin
-            arc[at] = found if is_lone else -1 - found
-            next_at[tree.ancestor[entry]] = at + 1
+def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s) -> None:
+    """Write the arrays of `Below`, with ascending supernodes; `first` is longer by one entry, and zero at first."""
+    for entry in range(len(tree.ancestor)):
+        first[tree.ancestor[entry] + 2] += 1
+    for rank in range(2, len(first)):
+        first[rank] += first[rank - 1]
+    for lower in range(len(tree.groups) - 1):
+        begin, is_lone = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, NODE] - tree.groups[lower, NODE] == 1
+        for entry in range(begin, tree.groups[lower + 1, ANCESTOR]):
+            following = tree.ancestor[entry] + 1
+            at, found = first[following], tree.groups[lower, ARC] + entry - begin
+            group[at], arc[at] = lower, found if is_lone else -1 - found
+            first[following] += 1
 
 
 @inlined
@@ -134,8 +137,12 @@ def least_below(
             half = np.uint64(known[row + place])
             if half < least:
                 if other_place == -2:
+                    # Lists ascend, so that the other end comes before the lower one, or after the upper one.
                     begin, end = tree.groups[lower_group, ANCESTOR], tree.groups[lower_group + 1, ANCESTOR]
-                    other_place = column_in(tree.ancestor, begin, end, wanted)
+                    first_at, last_at = (begin + place + 1, end) if by_high else (begin, begin + place)
+                    other_place = column_in(tree.ancestor, first_at, last_at, wanted)
+                    if by_high and other_place >= 0:
+                        other_place += place + 1
                     work += 4
                 if other_place < 0:
                     break
@@ -220,13 +227,13 @@ def recustomize(
     weights: Uint32s,
     entries: Uint64s,
     part_of: Int32s,
-    part: Any,
+    is_upper: Flag,
     up: Uint32s,
     down: Uint32s,
     longest: Any,
     most_work: Any,
 ) -> tuple[Any, Any, Any, Uint64s]:
-    """Customize the arcs that hang on some others, as far as they belong to one part of the hierarchy.
+    """Customize the arcs that hang on some others, either in subtrees of the hierarchy or in what is above these.
 
     Parameters
     ----------
@@ -236,8 +243,8 @@ def recustomize(
         The graph with its new weights.
     entries
         Entries of the heap for the arcs that may change.
-    part_of, part
-        Part of each supernode, and the one that counts: all below a supernode, or what is above all such parts.
+    part_of, is_upper
+        Subtree of each supernode, -1 above all of them; and whether arcs there are customized.
     up, down
         Weights of the arcs of the hierarchy, which are replaced.
     longest
@@ -252,6 +259,7 @@ def recustomize(
         more than `most_work` if the arcs of the hierarchy are left without meaning, and the entries of arcs above.
     """
     heap = np.empty(max(1024, 2 * len(entries)), np.uint64)
+    above, num_above = np.empty(1024, np.uint64), 0
     length, work = np.int64(0), np.int64(0)
     greatest = lost = np.uint64(0)
     for number in range(len(entries)):
@@ -271,8 +279,16 @@ def recustomize(
                 first = middle
             else:
                 last = middle
-        if part_of[first] != part:
-            break  # so it is with all others, which belong to smaller numbers of supernodes
+        if part_of[first] < 0 and not is_upper:
+            if num_above == len(above):
+                larger = np.empty(2 * num_above, np.uint64)
+                larger[:num_above] = above
+                above = larger
+            above[num_above] = heap[0]
+            num_above += 1
+            pop(heap, length)
+            length -= 1
+            continue
         group, count = first, tree.groups[first + 1, ANCESTOR] - tree.groups[first, ANCESTOR]
         inside, bottom = np.int64(0), tree.groups[group, NODE]
         first, last = np.int64(0), tree.groups[group + 1, NODE] - bottom
@@ -363,4 +379,4 @@ def recustomize(
             for column in range(end):
                 place[column] = np.int64(tree.place[entry + place[column]])
             upper = tree.groups[upper, PARENT]
-    return greatest, lost, work, heap[:length].copy()
+    return greatest, lost, work, above[:num_above].copy()
