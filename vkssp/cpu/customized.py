@@ -114,9 +114,9 @@ class Layout:
     def arcs_below(self) -> Any:
         """The same, with arcs, as partial customization takes them; see `recustomize.Below`."""
         module, first = kernels("vkssp.cpu.kernels.recustomize"), np.zeros(self.num_nodes + 2, np.int64)
-        group, arc = (np.empty(len(self.tree.ancestor), np.int32) for _ in range(2))
-        module.list_below(self.tree, first, group, arc)
-        return module.Below(*all_read_only(first[:-1], group, arc))
+        arrays = [np.empty(len(self.tree.ancestor), np.int32) for _ in range(3)]
+        module.list_below(self.tree, first, *arrays)
+        return module.Below(*all_read_only(first[:-1], *arrays))
 
     @cached_property
     def whole(self) -> tuple[npt.NDArray[Any], ...]:

@@ -26,18 +26,20 @@ ONE = np.uint64(1)
 
 
 class Below(NamedTuple):
-    """Supernodes that have each rank among their ancestors: the first of each rank, all of them, and an arc of each.
+    """Supernodes that have each rank among their ancestors: the first of each rank, and all of them.
 
-    It is the arc from the supernode's first node to the rank, or -1 less it if the supernode has more nodes.
+    For each of them `arc` has the arc from its first node to the rank, or -1 less it if it has more nodes, and
+    `highest` its first ancestor.
     """
 
     first: Int64s
     group: Int32s
     arc: Int32s
+    highest: Int32s
 
 
 @jit
-def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s) -> None:
+def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s, highest: Int32s) -> None:
     """Write the arrays of `Below`, with ascending supernodes; `first` is longer by one entry, and zero at first."""
     for entry in range(len(tree.ancestor)):
         first[tree.ancestor[entry] + 2] += 1
@@ -48,7 +50,7 @@ def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s) -> None:
         for entry in range(begin, tree.groups[lower + 1, ANCESTOR]):
             following = tree.ancestor[entry] + 1
             at, found = first[following], tree.groups[lower, ARC] + entry - begin
-            group[at], arc[at] = lower, found if is_lone else -1 - found
+            group[at], arc[at], highest[at] = lower, found if is_lone else -1 - found, tree.ancestor[begin]
             first[following] += 1
 
 
@@ -123,6 +125,8 @@ def least_below(
     known, searched, wanted = (leaves, enters, low) if by_high else (enters, leaves, high)
     work += last - first
     for at in range(first, last):
+        if not by_high and np.int64(below.highest[at]) > high:
+            continue
         arc = np.int64(below.arc[at])
         if arc >= 0 and np.uint64(known[arc]) >= least:
             continue
