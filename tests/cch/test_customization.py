@@ -39,7 +39,7 @@ def dense(rng: np.random.Generator) -> Graph:
 def test_weights_are_distances(device: Device, monkeypatch: pytest.MonkeyPatch, turns: str, rounds: int) -> None:
     monkeypatch.setattr(topology, "MOST_ROUNDS", rounds)
     if turns == "apart":
-        monkeypatch.setattr(customized, "_MOST_PAIRS", 0)
+        monkeypatch.setattr(customized, "MOST_PAIRS", 0)
     rng = np.random.default_rng(rounds)
     for graph in (prepare(grid(9, seed=1)), prepare(dense(rng))):
         with Solver(graph, "phast", device) as solver:

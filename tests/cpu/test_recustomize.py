@@ -25,7 +25,7 @@ def same(one: CustomizedHierarchy, other: CustomizedHierarchy) -> bool:
 @pytest.fixture
 def partial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Customize partly, however much hangs on the arcs that change."""
-    monkeypatch.setattr(customized, "_FEW_STEPS", 2**40)
+    monkeypatch.setattr(customized, "FEW_STEPS", 2**40)
 
 
 def check_changes(graph: Graph, rng: np.random.Generator, values: list[int], rounds: int, most: int) -> None:
@@ -69,8 +69,8 @@ def test_much_work_is_left_to_a_whole_customization(monkeypatch: pytest.MonkeyPa
     first = CustomizedHierarchy(layout, graph)
     doubled, every = graph.with_weights(2 * graph.weight), np.arange(graph.num_arcs)
     for each in (1, 2**30):  # it is given up on the way, and not begun
-        monkeypatch.setattr(customized, "_FEW_STEPS", graph.num_arcs)
-        monkeypatch.setattr(customized, "_STEPS_EACH", each)
+        monkeypatch.setattr(customized, "FEW_STEPS", graph.num_arcs)
+        monkeypatch.setattr(customized, "STEPS_EACH", each)
         second = first.changed(doubled, every)
         assert first.is_over and same(second, CustomizedHierarchy(layout, doubled))
         first = CustomizedHierarchy(layout, graph)

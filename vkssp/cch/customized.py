@@ -35,10 +35,10 @@ PAIR_BYTES, PAIR_FIXED_BYTES = 16, 64
 STATUS_WORDS = 2
 # Stages of customization, in order.
 _STAGES = ("weights of the graph", "basic", "perfect", "pruning", "packing")
-# Invocations of a workgroup of customization, on a GPU and on a software device; those of one that goes from node to
-# node, and pairs of an invocation for each node from which on dispatches take its place.
-_SIZE, _SOFTWARE_SIZE = 128, 64
-_CHAIN_SIZE, _MOST_PAIRS = 512, 8
+# Invocations of a workgroup of customization, on a GPU, on a software device, and of one that goes from node to node.
+_SIZE, _SOFTWARE_SIZE, _CHAIN_SIZE = 128, 64, 512
+#: Pairs of an invocation for each node from which on dispatches go from node to node instead of workgroups.
+MOST_PAIRS = 8
 
 
 def check_loops(device: Device, cut_short: int) -> None:
@@ -219,7 +219,7 @@ class CustomizedHierarchy(Resource):
         self._recording.bind(kernel)
         large = []
         for batch in batches:
-            if batch.lanes > _MOST_PAIRS * size:
+            if batch.lanes > MOST_PAIRS * size:
                 large.append(batch)
                 continue
             lanes = min(batch.lanes, size)

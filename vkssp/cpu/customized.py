@@ -29,9 +29,9 @@ PADDING = 8
 FEW_ARCS = 1 << 17
 # Subtrees have at most and at least these parts of the work of a core.
 _SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
-# Steps of a partial customization after which a whole one takes its place: at least so many, which take some
-# milliseconds, or else as many as the hierarchy has arcs for each core. Steps that each changed arc takes at least.
-_FEW_STEPS, _STEPS_EACH = 1 << 19, 512
+#: Steps of a partial customization after which a whole one takes its place: at least so many, which take some
+#: milliseconds, or else as many as the hierarchy has arcs for each core. Steps that each changed arc takes at least.
+FEW_STEPS, STEPS_EACH = 1 << 19, 512
 # Weights that are looked at together.
 _AT_ONCE = 1 << 20
 
@@ -218,8 +218,8 @@ class Layout:
             arcs that this was given up; the arrays are useless then.
         """
         module, cores = kernels("vkssp.cpu.kernels.recustomize"), num_cores()
-        most_work = max(_FEW_STEPS, self.num_arcs // cores)
-        if _STEPS_EACH * len(changed) > most_work:
+        most_work = max(FEW_STEPS, self.num_arcs // cores)
+        if STEPS_EACH * len(changed) > most_work:
             return None
         rank, node, first_out, head, weights, arcs = all_read_only(
             self._rank, self._node, graph.first_out, graph.head, graph.weight, changed
