@@ -13,6 +13,7 @@ from tests.support.spirv import Module, all_shaders, dtype_layout
 from vkssp import Decay, Solver
 from vkssp.algorithm import row_of
 from vkssp.batch import block_resident_batch
+from vkssp.cch import top
 from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
 from vkssp.engine.shaders import widened
@@ -127,6 +128,10 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         solver.centrality()
         solver.centrality(sample=2)
         solver.flows([0, 1], [2], [[1], [1]])
+    with monkeypatch.context() as patch:
+        patch.setattr(top, "many_arcs", lambda _: 1)  # as where supernodes have many
+        with Solver(grid(4), "phast", device) as solver:
+            solver.path(0, 15)
     for bits in DISTANCE_TYPES:
         with Solver(grid(4), "near_far", device, distance_bits=bits) as solver:
             solver.set_weights(grid(4).weight)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.customized import PAIR_BYTES, PAIR_FIXED_BYTES, STATUS_WORDS, CustomizedHierarchy, check_loops, height_of
-from vkssp.cch.top import TOP_CONSTANT, record_climb, top_bytes
+from vkssp.cch.top import COUNTING_CONSTANT, IS_TREE_CONSTANT, TOP_CONSTANT, record_climb, top_bytes
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
@@ -112,12 +112,18 @@ class Pairs(Resource):
             hierarchy = (customized.supernodes, customized.supernode_of, self._status, customized.weights)
             if not self._kernels_at_top:
                 climb = Kernel(
-                    device, "phast_climb", bindings=9, push_constants=5, workgroup_size=size, constants=top, owner=self
+                    device,
+                    "phast_climb",
+                    bindings=9,
+                    push_constants=5,
+                    workgroup_size=size,
+                    constants={IS_TREE_CONSTANT: 0, COUNTING_CONSTANT: 0, **top},
+                    owner=self,
                 )
                 meet = Kernel(
                     device,
                     "phast_meet",
-                    bindings=9,
+                    bindings=6,
                     push_constants=2,
                     workgroup_size=size,
                     constants={1: height_of(customized.hierarchy), **top},
@@ -130,7 +136,7 @@ class Pairs(Resource):
             lists = (customized.top_nodes, customized.top_ancestors)
             self._at_top = (
                 climb.on(*hierarchy, *lists, self._answers, self._answers, self._top_distances),
-                meet.on(*hierarchy, *lists, self._answers, self.labels, self._top_distances),
+                meet.on(*hierarchy[:3], self._answers, self.labels, self._top_distances),
             )
             self._parts += self._at_top
         return self._at_top

@@ -19,7 +19,7 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 
 #: Specialization constants of the shaders.
-IS_TREE_CONSTANT, TOP_CONSTANT = 3, 5
+IS_TREE_CONSTANT, COUNTING_CONSTANT, TOP_CONSTANT = 3, 4, 5
 # Words of a search after the distances of the nodes at the top; see shaders/include/top.glsl.
 _EXTRA_WORDS = 3
 # Arcs of a supernode that many workgroups search faster, on a GPU. Arcs of a node for each invocation.
