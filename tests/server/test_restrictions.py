@@ -138,6 +138,7 @@ def test_opportunities(client: TestClient) -> None:
         ({"weights": [1, 2]}, "InvalidValue", "weights"),
         ({"weights": ["a"]}, "InvalidValue", "weights"),
         ({"weights": 5}, "InvalidQuery", "weights"),
+        ({"weights": [[1] * 11]}, "TooBig", "weights of each opportunity 11"),
         ({"decays": [{"function": "cubic"}]}, "InvalidQuery", "exponential"),
         ({"decays": [{"function": "linear", "scale": 5}]}, "InvalidQuery", "takes limit"),
         ({"decays": [{"function": "linear", "limit": -5}]}, "InvalidValue", "limit"),

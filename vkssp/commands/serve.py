@@ -37,6 +37,7 @@ _LIMITS = (
     ("avoid_points", 2000, "corners of these areas"),
     ("origins", 1000, "origins of a request for opportunities"),
     ("opportunities", 10_000, "opportunities of a request"),
+    ("opportunity_weights", 10, "weights of each opportunity"),
     ("waiting", 1024, "requests that wait"),
 )
 

@@ -28,6 +28,8 @@ class Limits:
         Most areas that a request may avoid, and most corners of all of them; -1 for any number.
     origins, opportunities : int
         Most origins of a request for accessibility, and most opportunities; -1 for any number.
+    opportunity_weights : int
+        Most weights of each opportunity, as many as each origin has sums for a limit; -1 for any number.
     url_bytes, body_bytes : int
         Most bytes of the URL and of the body of a request.
     seconds : float
@@ -50,6 +52,7 @@ class Limits:
     avoid_points: int = 2000
     origins: int = 1000
     opportunities: int = 10_000
+    opportunity_weights: int = 10
     url_bytes: int = 65_536
     body_bytes: int = 8_388_608
     seconds: float = 60.0

@@ -47,6 +47,11 @@ class AccessibilityRequest(OwnRequest):
         if 0 <= limits.contours < count:
             told = f"Number of limits and decays {count} is higher than current maximum ({limits.contours})"
             raise RequestError("TooBig", told)
+        # Other opportunities cannot have more than the first one.
+        columns = len(self.weights[0]) if self.weights and isinstance(self.weights[0], list) else 1
+        if 0 <= limits.opportunity_weights < columns:
+            told = f"Number of weights of each opportunity {columns} is higher than current maximum "
+            raise RequestError("TooBig", f"{told}({limits.opportunity_weights})")
         self.check_network(limits)
 
 
