@@ -28,17 +28,17 @@ _THREADS_ON_DEVICE = 32
 _LIMITS = (
     ("coordinates", 500, "coordinates of a route"),
     ("trip", 100, "coordinates of a trip"),
-    ("table", 100, "rows and columns of a table, which has at most the square of cells"),
+    ("table", 100, "sources or destinations of a table, whose cells are at most the square of N"),
     ("matching", 100, "coordinates of a trace"),
-    ("nearest", 100, "streets near a place"),
-    ("alternatives", 3, "alternatives to a route"),
-    ("contours", 10, "isochrones of a request"),
+    ("nearest", 100, "streets that a request for the nearest gets"),
+    ("alternatives", 3, "alternatives of a route"),
+    ("contours", 10, "contours of a request for isochrones"),
     ("avoid_areas", 50, "areas that a request avoids"),
     ("avoid_points", 2000, "corners of these areas"),
-    ("origins", 1000, "origins of a request for opportunities"),
-    ("opportunities", 10_000, "opportunities of a request"),
-    ("opportunity_weights", 10, "weights of each opportunity"),
-    ("waiting", 1024, "requests that wait"),
+    ("origins", 1000, "origins of a request for accessibility or opportunities"),
+    ("opportunities", 10_000, "opportunities of such a request"),
+    ("opportunity_weights", 10, "weights of each of them"),
+    ("waiting", 1024, "requests that wait in each process"),
 )
 
 
@@ -61,7 +61,8 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="N",
         help=Help(
             "processes that answer, which share the memory of the graphs",
-            " (default: as many as cores with --device cpu; 1 on a GPU, each further one takes its memory once more)",
+            " (default: on the CPU as many as there are cores; on a GPU 1, and each further one takes the GPU's memory "
+            "once more and needs --device)",
         ),
     )
     parser.add_argument(
@@ -70,10 +71,12 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="N",
         help=Help(
             "threads of each process",
-            f" (default: its part of the cores; on a GPU, which searches for several at once, {_THREADS_ON_DEVICE})",
+            f" (default: its share of the cores; on a GPU, which searches for several at once, {_THREADS_ON_DEVICE})",
         ),
     )
-    parser.add_argument("--data-version", default="", metavar="TEXT", help="version of the data, which answers name")
+    parser.add_argument(
+        "--data-version", default="", metavar="TEXT", help="version of the data, the member data_version of answers"
+    )
     parser.add_argument(
         "--raster",
         default="",
@@ -81,11 +84,17 @@ def add_arguments(parser: CommandParser) -> None:
         help="raster tiles behind the streets of the map at /, with {z}, {x}, {y}",
     )
     parser.add_argument(
-        "--live-map", action=argparse.BooleanOptionalAction, default=True, help="a map for browsers at / (default: yes)"
+        "--live-map",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help=Help(
+            "a map for browsers at / (default: yes)",
+            f"; speeds change there, and by POST /speeds, with the token in the environment variable {_TOKEN}",
+        ),
     )
     parser.add_argument("--access-log", action="store_true", help="log every request")
     add_solver(parser)
-    group = parser.rare_group("limits of requests (-1: none)")
+    group = parser.rare_group("limits of requests (-1: no limit, except of --max-waiting, --max-batch and --seconds)")
     for name, default, what in _LIMITS:
         told = f"most {what} (default: {default})"
         group.add_argument(f"--max-{name.replace('_', '-')}", type=int, default=default, metavar="N", help=told)
@@ -94,25 +103,27 @@ def add_arguments(parser: CommandParser) -> None:
         type=float,
         default=-1.0,
         metavar="METRES",
-        help="distance of streets that places are snapped to, if a request names none (default: -1, any)",
+        help="largest distance of a place from its street, if a request has no radiuses (default: -1, any)",
     )
     group.add_argument(
         "--small-component-size",
         type=int,
         default=1000,
         metavar="N",
-        help="streets of the components of the network that places are snapped past, if a request has others (default: "
-        "1000; 0: none)",
+        help="components of the network with fewer streets are small: places are snapped past them if the places of a "
+        "request are in several components (default: 1000; 0: none is small)",
     )
     group.add_argument(
         "--max-batch",
         type=int,
         default=_MOST_BATCH,
         metavar="N",
-        help=f"most searches that a GPU makes together, 1 for each alone (default: {_MOST_BATCH})",
+        help=f"most searches that a GPU makes together; 1: each search alone (default: {_MOST_BATCH})",
     )
-    group.add_argument("--seconds", type=float, default=60.0, help="seconds of an answer (default: 60)")
-    group.add_argument("--origin", default="*", help="origin of web pages that may ask, '' for none (default: *, all)")
+    group.add_argument("--seconds", type=float, default=60.0, help="most seconds that an answer may take (default: 60)")
+    group.add_argument(
+        "--origin", default="*", help="origin of web pages that may send requests (CORS); '': none (default: *, all)"
+    )
 
 
 def _named(graphs: list[str]) -> dict[str, str]:
