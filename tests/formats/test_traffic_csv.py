@@ -94,6 +94,13 @@ def test_parts_are_measured_as_their_street(tmp_path: Path) -> None:
     assert streets_of(graph).length == pytest.approx(metres, rel=1e-6)
 
 
+def test_a_closed_piece_of_no_length(tmp_path: Path) -> None:
+    nodes = {1: (0.0, 0.0), 2: (0.0, 0.01), 3: (0.0, 0.01), 4: (0.0, 0.02)}
+    path = write_osm(tmp_path / "map.osm", nodes, [(1, [1, 2, 3, 4], {"highway": "primary"})])
+    graph = with_segment_speeds(read_graph(path), [[2, 3]], [0])  # no warning
+    assert not is_reached(graph, 1, 4) and is_reached(graph, 4, 1)
+
+
 def test_sources_are_told(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
     changed = with_segment_speeds(

@@ -83,7 +83,7 @@ def with_segment_speeds(
     weight, turn, seconds, of_turn, unit = _amounts(graph)
     drive, weigh = seconds - of_turn, weight - turn
     arc, share, which, at = pieces.of_arcs(streets)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # closed pieces, perhaps of length 0
         taken = streets.length[arc] * share * 3.6 / given[which]
         weighed = np.where(np.isnan(paces[which]), taken, streets.length[arc] * share / paces[which])
     weighed = np.where(np.isinf(paces[which]), share * weigh[arc], weighed)
