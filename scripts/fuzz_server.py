@@ -80,7 +80,7 @@ _VALUES = (
 #: or in URLs, where only texts are described.
 _OPERATIONS = [
     (path, method, operation)
-    for path, methods in description(["car"])["paths"].items()
+    for path, methods in description(["car"], has_live_map=True)["paths"].items()
     for method, operation in methods.items()
 ]
 _SCHEMAS: dict[str, dict[str, Any]] = {

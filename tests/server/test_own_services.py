@@ -33,6 +33,8 @@ def test_isochrones(client: TestClient) -> None:
     assert areas[1].contains(shapely.Point(0.0005, 0)) and not areas[1].contains(shapely.Point(0.001, 0))
     body = {"locations": [{"lat": 0, "lon": 0}], "costing": "auto", "contours": [{"time": 0.1}, {"time": 0.25}]}
     assert len(client.post("/isochrone", json=body).json()["features"]) == 2
+    of_weight = client.get("/isochrone/v1/car/0,0?contours_weights=6&width=20").json()["features"]
+    assert [feature["properties"]["contour"] for feature in of_weight] == [6.0]  # weights are seconds
 
 
 @pytest.mark.parametrize(

@@ -99,12 +99,22 @@ def test_speeds_and_figures_are_those_of_all_processes(server: tuple[subprocess.
         one.close()
 
 
-def test_a_device_that_is_not_there_is_one_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--device", "no such", "no such"),
+        ("--traffic", "speeds.csv", "way 100"),
+        ("--max-waiting", "-1", "max_waiting is -1"),
+        ("--seconds", "nan", "seconds is nan"),
+    ],
+)
+def test_what_cannot_be_served_is_one_error(tmp_path: Path, option: str, value: str, told: str) -> None:
     file = tmp_path / "street.graph"
     prepare(street_map([(0, 0), (0, 1), (0, 3)], [(0, 1, 100), (1, 2, 200)])).save(file)
-    command = [sys.executable, "-m", "vkssp", "serve", str(file), "--device", "no such", "--processes", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2 and "no such" in done.stderr and len(done.stderr.splitlines()) == 1
+    (tmp_path / "speeds.csv").write_text("way,speed_kmh\n100,-1\n")
+    command = [sys.executable, "-m", "vkssp", "serve", str(file), option, value, "--processes", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert done.returncode == 2 and told in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_a_process_that_dies_loses_only_what_it_answers(server: tuple[subprocess.Popen[bytes], int]) -> None:

@@ -23,7 +23,7 @@ GRAPH = prepare(grid(18, seed=5))
 @pytest.fixture(autouse=True)
 def _trees_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trees wait for each other, as in large graphs only."""
-    monkeypatch.setattr("vkssp.solver.session._NODES_OF_TREES", 0)
+    monkeypatch.setattr("vkssp.solver.session.NODES_OF_TREES", 0)
 
 
 def asked_together(solver: Solver, questions: Sequence[Callable[[], Any]]) -> list[Any]:

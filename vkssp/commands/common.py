@@ -323,8 +323,6 @@ def load(args: argparse.Namespace, path: str | None = None, *, basemap: bool | N
     basemap : bool, optional
         Whether an extract's graph gets what maps show beside the streets; by default only if a map is wanted.
     """
-    from vkssp.graph.traffic import with_traffic
-    from vkssp.log import logger
     from vkssp.osm import is_extract
     from vkssp.reading import read_graph
 
@@ -333,7 +331,14 @@ def load(args: argparse.Namespace, path: str | None = None, *, basemap: bool | N
     options = reading(args, is_extract=of_extract)
     if of_extract:
         options["basemap"] = getattr(args, "map", None) is not None if basemap is None else basemap
-    graph = read_graph(path, progress=is_watched(args), **options)
+    return in_traffic(args, read_graph(path, progress=is_watched(args), **options))
+
+
+def in_traffic(args: argparse.Namespace, graph: Graph) -> Graph:
+    """Return a graph with the traffic of the arguments, if they have it."""
+    from vkssp.graph.traffic import with_traffic
+    from vkssp.log import logger
+
     traffic = getattr(args, "traffic", None)
     if traffic is None:
         return graph

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vkssp.commands.common import Result, add_solver, solver_parameters
+from vkssp.commands.common import Result, add_solver, in_traffic, solver_parameters
 from vkssp.commands.parser import CommandParser
 from vkssp.cores import limit_cores, num_cores
 from vkssp.errors import QueryError
@@ -144,6 +144,9 @@ def run(args: argparse.Namespace) -> Result:
 
     port = whole_number(args.port, "port", 0, 65535)
     most = whole_number(args.max_batch, "max_batch", 1, _MOST_BATCH)
+    whole_number(args.max_waiting, "max_waiting", 1, 10**9)
+    if not args.seconds > 0:
+        raise QueryError(f"seconds is {args.seconds:g}; give a number of more than 0")
     wanted = None if args.threads is None else whole_number(args.threads, "threads", 1, _MOST_THREADS)
     files = _named(args.graphs)
     uvicorn = optional("uvicorn", "'vkssp serve' needs", "server")
@@ -169,7 +172,8 @@ def run(args: argparse.Namespace) -> Result:
     on = (AUTO, CPU, {}) if is_apart else (args.algorithm, args.device, parameters)
     snapping: dict[str, Any] = {"small_component_size": args.small_component_size, "farther_streets": True}
     snapping["radius_m"] = radius
-    routers = {name: Router(read_graph(file), on[0], on[1], **snapping, **on[2]) for name, file in files.items()}
+    graphs = {name: in_traffic(args, read_graph(file)) for name, file in files.items()}
+    routers = {name: Router(graph, on[0], on[1], **snapping, **on[2]) for name, graph in graphs.items()}
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}
     on_cpu = not is_apart and all(dataset.is_on_cpu for dataset in datasets.values())
     processes = _processes(args.processes, on_cpu or is_apart)

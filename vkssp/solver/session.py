@@ -54,7 +54,7 @@ CPU_ROWS: dict[tuple[str, int], type[Rows]] = {
 _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
 # Fewest trees that are found sooner by sweeps at once than one after the other, most of them, and fewest nodes of a
 # graph with which trees wait for each other at all: with 170,000 nodes isochrones took longer so. The bound is a guess.
-_FEW_TREES, _MOST_TREES, _NODES_OF_TREES = 4, 32, 1 << 20
+_FEW_TREES, _MOST_TREES, NODES_OF_TREES = 4, 32, 1 << 20
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
 Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
 #: Is asked by a search on the CPU, once it has settled some nodes, for the number at which it gives up.
@@ -647,7 +647,7 @@ class Session(Resource):
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
         within = Units(distance_type=self.distance_type).limit(limit)
         waits = limit is not None and patience is None and within != self._unreachable
-        if not waits or self.renumbered.num_nodes < _NODES_OF_TREES or not self._asks_with_others:
+        if not waits or self.renumbered.num_nodes < NODES_OF_TREES or not self._asks_with_others:
             return self._from_seeds(seeds, limit, patience)
         with self.keeping():
             given = pairs_of(seeds, "source")

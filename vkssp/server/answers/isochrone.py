@@ -70,8 +70,8 @@ def isochrone(dataset: Dataset, request: IsochroneRequest) -> dict[str, Any]:
     found = router.isochrones(request.coordinates[0], limits, request.width_m, reverse=request.reverse)
     features = []
     for one in reversed(found):
-        limit = one.limit if request.metric == "weight" else one.metres if one.seconds is None else one.seconds
-        contour = None if limit is None else limit / unit / request.unit
-        properties = {"contour": contour, "metric": _NAMES[request.metric], "road_m": one.road_m}
+        # In the units of the request: weights that are durations or distances are told as those.
+        limit = next(told for told in (one.seconds, one.metres, one.limit) if told is not None)
+        properties = {"contour": limit / unit / request.unit, "metric": _NAMES[request.metric], "road_m": one.road_m}
         features.append({"type": "Feature", "properties": properties, "geometry": polygons(one.area)})
     return {"type": "FeatureCollection", "features": features}
