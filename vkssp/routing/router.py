@@ -100,7 +100,7 @@ class Router(Resource):
     farther_streets : bool, optional
         Whether farther streets are tried if no route leads between those that places are snapped to at first: streets
         that lead somewhere, and are on no small island, as `route` describes. By default only if no
-        `small_component_size` is given.
+        ``small_component_size`` is given.
     radius_m : float
         Largest distance in metres of a street that a place is snapped to, unless a `Stop` names another one. Infinite
         for the nearest street at any distance: then places outside of the map are snapped, too.
@@ -417,7 +417,7 @@ class Router(Resource):
 
         Each place is snapped to the nearest point on a street where the profile lets trips begin. If the street can
         only be reached, or only be left, a street within 200 m of the place that can be both is taken instead, unless
-        the router has a `small_component_size`. If the street lies on an island of the network, or leads nowhere, the
+        the router has a ``small_component_size``. If the street lies on an island of the network, or leads nowhere, the
         nearest street that does not is taken instead; for a via point, the nearest street that can be both reached and
         left.
 
@@ -733,7 +733,7 @@ class Router(Resource):
             See `route`.
         together : bool
             Whether the places are those of one route or table: the result is then the points that it tries first. They
-            are not the nearest ones where `route` or a `small_component_size` says so.
+            are not the nearest ones where `route` or a ``small_component_size`` says so.
 
         Raises
         ------
