@@ -12,6 +12,7 @@ from tests.support.streetmaps import street_map
 from vkssp import Router
 from vkssp.server.app import application
 from vkssp.server.dataset import Dataset
+from vkssp.server.limits import Limits
 
 TOKEN = {"Authorization": "Bearer secret"}
 
@@ -52,6 +53,17 @@ def test_isochrones_that_are_refused(client: TestClient, url: str, code: str) ->
     got = client.get(f"/isochrone/v1/car/{url}")
     assert (got.status_code, got.json()["code"]) == (400, code)
     assert client.post("/isochrone", json={"locations": 5}).json()["code"] == "InvalidQuery"
+
+
+def test_speeds_change_where_requests_are_turned_away() -> None:
+    """A process that is too busy for requests must not lack speeds that other processes have."""
+    router = Router(street_map([(0, 0), (0, 1), (0, 3)], [(0, 1, 100), (1, 2, 200)]), device="cpu")
+    served = application({"car": Dataset(router)}, Limits(seconds=1e-9), threads=1, token="secret")
+    with TestClient(served) as client:
+        assert client.get("/route/v1/car/0,0;0.001,0").status_code == 503
+        got = client.post("/speeds", json={"speeds": {"100": 20.0}}, headers=TOKEN)
+        assert (got.status_code, got.json()["code"]) == (200, "Ok")
+    assert router.route((0, 0), (0, 0.001)).duration_s > 15.0
 
 
 def test_speeds_change_answers(client: TestClient) -> None:

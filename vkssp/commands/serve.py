@@ -141,6 +141,7 @@ def _named(graphs: list[str]) -> dict[str, str]:
 def run(args: argparse.Namespace) -> Result:
     """Answer requests until a signal ends the program."""
     from vkssp.checks import whole_number
+    from vkssp.log import logger
 
     port = whole_number(args.port, "port", 0, 65535)
     most = whole_number(args.max_batch, "max_batch", 1, _MOST_BATCH)
@@ -178,6 +179,7 @@ def run(args: argparse.Namespace) -> Result:
     on_cpu = not is_apart and all(dataset.is_on_cpu for dataset in datasets.values())
     processes = _processes(args.processes, on_cpu or is_apart)
     limits = Limits(**{name: getattr(args, f"max_{name}") for name, _, _ in _LIMITS}, seconds=args.seconds)
+    logger(__name__).info("loading compiled code, which the first start on a machine makes in a minute or two")
     for dataset in datasets.values():
         warm_up(dataset)
     gc.collect()
@@ -217,18 +219,22 @@ def run(args: argparse.Namespace) -> Result:
         )
         return app, app.change
 
+    def tell() -> None:
+        logger(__name__).info("ready: %s at http://%s:%d", ", ".join(files), args.host, port)
+
     if processes == 1:
         from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
         app, _ = make(None, 0)
         protocol = at_once(AutoHTTPProtocol, app)
+        tell()
         uvicorn.run(app, host=args.host, port=port, log_level="warning", access_log=False, http=protocol)
         return {"graphs": files}, []
     try:
         listening = listen(args.host, port)
     except OSError as error:
         raise QueryError(f"cannot listen at {args.host}:{port}: {error}; give another --host or --port") from error
-    serve(listening, make, Serving(processes), lambda: None, joined_changes)
+    serve(listening, make, Serving(processes), tell, joined_changes)
     return {"graphs": files}, []
 
 
