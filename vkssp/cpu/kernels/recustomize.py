@@ -15,6 +15,7 @@ import numpy as np
 
 from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Tree
 from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint32s, Uint64s
+from vkssp.cpu.kernels.unpack import place_in
 from vkssp.cpu.kernels.vectors import greater, lesser
 from vkssp.jit import inlined, jit, jit_allocating
 
@@ -64,14 +65,8 @@ def row_of(tree: Tree, group: Index, inside: Index) -> Any:
 @inlined
 def column_in(ancestor: Uint32s, begin: Index, end: Index, rank: Index) -> Any:
     """Return the place of a rank among ancestors, or -1."""
-    low, high = np.int64(begin), np.int64(end)
-    while low < high:
-        middle = (low + high) >> 1
-        if ancestor[middle] < rank:
-            low = middle + 1
-        else:
-            high = middle
-    return low - begin if low < end and np.int64(ancestor[low]) == rank else np.int64(-1)
+    found = place_in(ancestor, begin, end, rank)
+    return found - begin if found < end and np.int64(ancestor[found]) == rank else np.int64(-1)
 
 
 @inlined
@@ -141,12 +136,8 @@ def least_below(
             half = np.uint64(known[row + place])
             if half < least:
                 if other_place == -2:
-                    # Lists ascend, so that the other end comes before the lower one, or after the upper one.
                     begin, end = tree.groups[lower_group, ANCESTOR], tree.groups[lower_group + 1, ANCESTOR]
-                    first_at, last_at = (begin + place + 1, end) if by_high else (begin, begin + place)
-                    other_place = column_in(tree.ancestor, first_at, last_at, wanted)
-                    if by_high and other_place >= 0:
-                        other_place += place + 1
+                    other_place = column_in(tree.ancestor, begin, end, wanted)
                     work += 4
                 if other_place < 0:
                     break

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from vkssp.jit import inlined, jit, jit_part
 from vkssp.osm.kernels.inflate import ROOM, inflate
+from vkssp.osm.kernels.places import first_from
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -67,19 +68,6 @@ def _number(data: Bytes, at: Any, end: Any) -> Any:
 def _unfolded(value: Any) -> Any:
     """Return the signed number that a number stands for."""
     return np.int64((np.uint64(value) >> np.uint64(1)) ^ -(np.uint64(value) & np.uint64(1)))
-
-
-@inlined
-def _first_from(ordered: Any, key: Any) -> Any:
-    """Return the index of the first sorted number that is not below a key."""
-    low, high = np.int64(0), np.int64(len(ordered))
-    while low < high:
-        middle = (low + high) // 2
-        if ordered[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @jit_part
@@ -412,7 +400,7 @@ def _find_ways(
         if next_value != values_end:
             return DAMAGED
         if member < 0:
-            member = _first_from(members, key)
+            member = first_from(members, 0, len(members), key)
         while member < len(members) and members[member] < key:
             member += 1
         is_wanted = (uses & WANTED) != 0
@@ -674,7 +662,7 @@ def _find_nodes(
             state[FIRST_ID] = key
         last = key
         if place < 0:
-            place = _first_from(needed, key)
+            place = first_from(needed, 0, len(needed), key)
         while place < len(needed) and needed[place] < key:
             place += 1
         if place < len(needed) and needed[place] == key:

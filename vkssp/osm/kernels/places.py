@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from vkssp.jit import jit
+from vkssp.jit import inlined, jit
 
 Ints = npt.NDArray[Any]
+
+
+@inlined
+def first_from(ordered: Ints, begin: Any, end: Any, key: Any) -> Any:
+    """Return the index of the first number that is not below a key, in a part of an array that is sorted."""
+    low, high = np.int64(begin), np.int64(end)
+    while low < high:
+        middle = (low + high) >> 1
+        if ordered[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @jit
@@ -35,13 +49,7 @@ def find_places(
     for i in range(len(values)):
         value = values[i]
         group = (value - ordered[0]) >> shift
-        low, high = starts[group], starts[group + 1] - 1
-        while low < high:
-            middle = (low + high) >> 1
-            if ordered[middle] < value:
-                low = middle + 1
-            else:
-                high = middle
-        place[i] = low
-        y[i] = lat[low]
-        x[i] = lon[low]
+        at = first_from(ordered, starts[group], starts[group + 1] - 1, value)
+        place[i] = at
+        y[i] = lat[at]
+        x[i] = lon[at]

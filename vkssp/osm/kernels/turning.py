@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.jit import jit, jit_part
+from vkssp.osm.kernels.places import first_from
 
 Ints = npt.NDArray[Any]
 
@@ -15,14 +16,8 @@ Ints = npt.NDArray[Any]
 @jit_part
 def _index_of(values: Ints, begin: Any, end: Any, wanted: Any) -> Any:
     """Return the index of a value in a part of an array that is sorted, or -1."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and values[low] == wanted else np.int64(-1)
+    found = first_from(values, begin, end, wanted)
+    return found if found < end and values[found] == wanted else np.int64(-1)
 
 
 @jit
