@@ -18,7 +18,7 @@ from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, VULKAN, Description, Out
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
 from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_batch import PathBatch
-from vkssp.cch.top import IS_TREE_CONSTANT, TOP_CONSTANT, record_climb, top_bytes
+from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
 from vkssp.engine.device_graph import DeviceGraph
@@ -154,15 +154,7 @@ class Phast(Resource):
             owner=self,
         )
         self._top_distances = Buffer(device, top_bytes(customized.top, 1), name="the distances at the top", owner=self)
-        climb = Kernel(
-            device,
-            "phast_climb",
-            bindings=9,
-            push_constants=5,
-            workgroup_size=self._size,
-            constants={IS_TREE_CONSTANT: 1, TOP_CONSTANT: len(customized.top.nodes), **counting},
-            owner=self,
-        )
+        climb = climb_kernel(device, customized.top, self._size, self, of_tree=True, counting=self._counting > 0)
         self._climb = climb.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
             *(customized.top_nodes, customized.top_ancestors, self._dist, self._counts, self._top_distances),

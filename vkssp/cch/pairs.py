@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.customized import PAIR_BYTES, PAIR_FIXED_BYTES, STATUS_WORDS, CustomizedHierarchy, check_loops, height_of
-from vkssp.cch.top import COUNTING_CONSTANT, IS_TREE_CONSTANT, TOP_CONSTANT, record_climb, top_bytes
+from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
@@ -108,25 +108,17 @@ class Pairs(Resource):
         """Return the kernels that search at the top of the hierarchy and join both searches of pairs."""
         if self._at_top is None:
             device, customized, limits = self._device, self._customized, self._device.limits
-            size, top = min(_SIZE_FOR_FEW, limits.workgroup_size), {TOP_CONSTANT: len(customized.top.nodes)}
+            size = min(_SIZE_FOR_FEW, limits.workgroup_size)
             hierarchy = (customized.supernodes, customized.supernode_of, self._status, customized.weights)
             if not self._kernels_at_top:
-                climb = Kernel(
-                    device,
-                    "phast_climb",
-                    bindings=9,
-                    push_constants=5,
-                    workgroup_size=size,
-                    constants={IS_TREE_CONSTANT: 0, COUNTING_CONSTANT: 0, **top},
-                    owner=self,
-                )
+                climb = climb_kernel(device, customized.top, size, self, of_tree=False)
                 meet = Kernel(
                     device,
                     "phast_meet",
                     bindings=6,
                     push_constants=2,
                     workgroup_size=size,
-                    constants={1: height_of(customized.hierarchy), **top},
+                    constants={1: height_of(customized.hierarchy), TOP_CONSTANT: len(customized.top.nodes)},
                     shared_bytes=8,
                     owner=self,
                 )

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from vkssp.gpu.device import Device
-from vkssp.gpu.kernel import Bindings
+from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
+from vkssp.resource import Resource
 
-#: Specialization constants of the shaders.
-IS_TREE_CONSTANT, COUNTING_CONSTANT, TOP_CONSTANT = 3, 4, 5
+#: Specialization constant of the shaders: the number of nodes at the top.
+TOP_CONSTANT = 5
+# Those of phast_climb alone.
+_IS_TREE_CONSTANT, _COUNTING_CONSTANT = 3, 4
 # Words of a search after the distances of the nodes at the top; see shaders/include/top.glsl.
 _EXTRA_WORDS = 3
 # Arcs of a supernode that many workgroups search faster, on a GPU. Arcs of a node for each invocation.
@@ -82,7 +85,6 @@ def top_of(hierarchy: Hierarchy, least: int) -> Top:
     """Return the top of a hierarchy: the supernodes with at least `least` arcs, and all of their ancestors."""
     arcs, size = np.diff(hierarchy.first_arc), hierarchy.size
     is_top = arcs >= least
-    first_ancestor = hierarchy.first_ancestor.astype(np.int64)
     # The parents of parents are the supernodes on the path to the root.
     above = np.flatnonzero(is_top)
     while len(above):
@@ -100,7 +102,8 @@ def top_of(hierarchy: Hierarchy, least: int) -> Top:
         place_of = np.full(int(rank[-1]) + 1, UNREACHABLE, np.uint32)
         place_of[rank] = np.arange(len(rank), dtype=np.uint32)
     count = hierarchy.num_ancestors[there]
-    own = np.repeat(first_ancestor[there] - (np.cumsum(count) - count), count) + np.arange(count.sum())
+    first_own = hierarchy.first_ancestor[there].astype(np.int64)
+    own = np.repeat(first_own - (np.cumsum(count) - count), count) + np.arange(count.sum())
     supernode = hierarchy.supernode[rank].astype(np.int64)
     nodes = np.zeros((len(rank), 4), np.uint32)
     nodes[:, 0] = rank
@@ -121,6 +124,16 @@ def top_of(hierarchy: Hierarchy, least: int) -> Top:
 def top_bytes(top: Top, num_searches: int) -> int:
     """Return the bytes of the distances of searches at the top."""
     return 4 * num_searches * (len(top.nodes) + _EXTRA_WORDS)
+
+
+def climb_kernel(
+    device: Device, top: Top, size: int, owner: Resource, *, of_tree: bool, counting: bool = False
+) -> Kernel:
+    """Return the kernel of one level of the searches at the top, of a tree or of pairs, in workgroups of a size."""
+    constants = {_IS_TREE_CONSTANT: int(of_tree), _COUNTING_CONSTANT: int(counting), TOP_CONSTANT: len(top.nodes)}
+    return Kernel(
+        device, "phast_climb", bindings=9, push_constants=5, workgroup_size=size, constants=constants, owner=owner
+    )
 
 
 def record_climb(recording: Recording, climb: Bindings, top: Top, num_searches: int) -> None:
