@@ -11,6 +11,38 @@ function toMercator(points) {
   return points;
 }
 
+/**
+ * The middle and the angle of a line's straightest stretch of a given length in pixels, null where each is bent or outside.
+ *
+ * The line is points[first], ..., points[last + 1] by scale, less the origin; `least` is how straight it is at least, up to 1.
+ */
+function straightest(points, first, last, scale, origin, length, least, inside) {
+  const step = (i) => Math.hypot(points[i + 2] - points[i], points[i + 3] - points[i + 1]) * scale;
+  let best = null, sum = 0;
+  for (let i = first, j = i; i < last; sum -= step(i), i += 2) {
+    for (; sum < length && j < last; j += 2) sum += step(j);
+    if (sum < length) break;
+    const dx = (points[j] - points[i]) * scale, dy = (points[j + 1] - points[i + 1]) * scale, straight = Math.hypot(dx, dy) / sum;
+    const x = ((points[i] + points[j]) / 2) * scale - origin.x, y = ((points[i + 1] + points[j + 1]) / 2) * scale - origin.y;
+    // The nearly equal are equal: the first of them is taken, and stays when the map moves.
+    if (straight > least + 1e-3 && inside(x, y)) {
+      best = { x, y, angle: Math.atan(dy / dx) };
+      least = straight;
+    }
+  }
+  return best;
+}
+
+/** Write a name along a stretch that `straightest` returned. */
+function writeAlong(context, name, { x, y, angle }) {
+  context.save();
+  context.translate(x, y);
+  context.rotate(angle);
+  context.strokeText(name, 0, 0);
+  context.fillText(name, 0, 0);
+  context.restore();
+}
+
 /** A canvas over the map that is redrawn when the map has moved. */
 const Canvas = L.Renderer.extend({
   // Canvases that are drawn fast may be drawn while the map moves, too.

@@ -63,25 +63,6 @@ const Roads = Canvas.extend({
     paths.forEach((path, c) => stroke(path, (widths[c] > 2.6 ? "--fill" : "--thin") + c, widths[c]));
   },
 
-  /** The middle and the angle of a street's straightest stretch of a given length, null where each is bent or outside. */
-  _straightest(line, length, inside) {
-    const world = this._world, scale = this._scale, origin = this._origin, last = 2 * this._first[line + 1] - 2;
-    const step = (i) => Math.hypot(world[i + 2] - world[i], world[i + 3] - world[i + 1]) * scale;
-    let best = null, least = 0.97, sum = 0;
-    for (let i = 2 * this._first[line], j = i; i < last; sum -= step(i), i += 2) {
-      for (; sum < length && j < last; j += 2) sum += step(j);
-      if (sum < length) break;
-      const dx = (world[j] - world[i]) * scale, dy = (world[j + 1] - world[i + 1]) * scale, straight = Math.hypot(dx, dy) / sum;
-      const mx = ((world[i] + world[j]) / 2) * scale - origin.x, my = ((world[i + 1] + world[j + 1]) / 2) * scale - origin.y;
-      // The nearly equal are equal: the first of them is taken, and stays when the map moves.
-      if (straight > least + 1e-3 && inside(mx, my)) {
-        best = { mx, my, angle: Math.atan(dy / dx) };
-        least = straight;
-      }
-    }
-    return best;
-  },
-
   /** Write street names where there is room: beside the route and each other, and not the same name twice in a place. */
   _write(size, zoom, style) {
     const context = this._context, scale = this._scale, origin = this._origin;
@@ -119,21 +100,17 @@ const Roads = Canvas.extend({
     context.fillStyle = style.getPropertyValue("--label");
     for (const { line } of streets.sort((a, b) => b.rank - a.rank)) {
       const name = this._names[this._labels[line]], half = context.measureText(name).width / 2 + 6;
-      const stretch = this._straightest(line, 2 * half, inside);
+      const first = 2 * this._first[line], last = 2 * this._first[line + 1] - 2;
+      const stretch = straightest(this._world, first, last, scale, origin, 2 * half, 0.97, inside);
       if (!stretch) continue;
-      const { mx, my, angle } = stretch;
-      if (written.some((w) => w.name === name && Math.hypot(w.mx - mx, w.my - my) < 320)) continue;
+      const { x, y, angle } = stretch;
+      if (written.some((w) => w.name === name && Math.hypot(w.x - x, w.y - y) < 320)) continue;
       const cells = [];
-      for (let t = -half; t <= half; t += 7) cells.push([mx + t * Math.cos(angle), my + t * Math.sin(angle)]);
-      if (cells.some(([x, y]) => taken.has(cell(x, y)))) continue;
-      for (const [x, y] of cells) for (const d of [-14, 0, 14]) for (const e of [-14, 0, 14]) taken.add(cell(x + d, y + e));
-      written.push({ name, mx, my });
-      context.save();
-      context.translate(mx, my);
-      context.rotate(angle);
-      context.strokeText(name, 0, 0);
-      context.fillText(name, 0, 0);
-      context.restore();
+      for (let t = -half; t <= half; t += 7) cells.push([x + t * Math.cos(angle), y + t * Math.sin(angle)]);
+      if (cells.some((at) => taken.has(cell(...at)))) continue;
+      for (const at of cells) for (const d of [-14, 0, 14]) for (const e of [-14, 0, 14]) taken.add(cell(at[0] + d, at[1] + e));
+      written.push({ name, x, y });
+      writeAlong(context, name, stretch);
     }
   },
 

@@ -1,25 +1,10 @@
-// Names along the streets, on one canvas over all tiles, so that the border of a tile cuts none.
+// Names along the streets, on one canvas over all tiles, so that the border of a tile cuts none; see canvas.js.
 
 // Zooms from which on streets of a rank have names: main streets earlier than lanes.
 const FROM = [12, 12, 13, 13, 13, 13, 14, 14, 14.5, 14.5];
 const OTHERS_FROM = 15;
 // Pixels between two names of the same street.
 const APART = 350;
-
-// The middle and the angle of the straightest stretch of a street that has a given length, or null.
-function straightest(points, length, inside) {
-  const step = (i) => Math.hypot(points[i + 2] - points[i], points[i + 3] - points[i + 1]);
-  let best = null, least = 0.96, sum = 0;
-  for (let i = 0, j = 0; i + 2 < points.length; sum -= step(i), i += 2) {
-    for (; sum < length && j + 2 < points.length; j += 2) sum += step(j);
-    if (sum < length) break;
-    const dx = points[j] - points[i], dy = points[j + 1] - points[i + 1], straight = Math.hypot(dx, dy) / sum;
-    const x = (points[i] + points[j]) / 2, y = (points[i + 1] + points[j + 1]) / 2;
-    // Of nearly equal ones the first, which stays when the map moves.
-    if (straight > least + 1e-3 && inside(x, y)) [least, best] = [straight, { x, y, angle: Math.atan(dy / dx) }];
-  }
-  return best;
-}
 
 export function streetNames(streets, places) {
   const Names = Canvas.extend({
@@ -78,7 +63,7 @@ export function streetNames(streets, places) {
       pen.strokeStyle = style.getPropertyValue("--land");
       pen.fillStyle = style.getPropertyValue("--label");
       for (const { name, points } of wanted) {
-        const half = width(name) / 2, stretch = straightest(points, 1.6 * half, inside);
+        const half = width(name) / 2, stretch = straightest(points, 0, points.length - 2, 1, { x: 0, y: 0 }, 1.6 * half, 0.96, inside);
         if (!stretch) continue;
         const { x, y, angle } = stretch, others = written.get(name) ?? [];
         if (others.some((other) => Math.hypot(other.x - x, other.y - y) < APART)) continue;
@@ -87,12 +72,7 @@ export function streetNames(streets, places) {
         if (along.some((at) => taken.has(cell(...at)))) continue;
         for (const at of along) for (const dx of [-12, 0, 12]) for (const dy of [-12, 0, 12]) taken.add(cell(at[0] + dx, at[1] + dy));
         written.set(name, [...others, stretch]);
-        pen.save();
-        pen.translate(x, y);
-        pen.rotate(angle);
-        pen.strokeText(name, 0, 0);
-        pen.fillText(name, 0, 0);
-        pen.restore();
+        writeAlong(pen, name, stretch);
       }
     },
   });
