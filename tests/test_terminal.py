@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import io
 import json
+import os
 import subprocess
 import sys
 import types
@@ -94,10 +95,13 @@ def test_errors_are_one_line_whatever_a_file_is_called_or_holds(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_an_error_that_finds_no_room_keeps_its_exit_code() -> None:
-    command = [sys.executable, "-m", "vkssp", "info", "no-such.graph"]
+@pytest.mark.parametrize("arguments", [["info", "no-such.graph"], ["no-such-command"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_that_finds_no_room_keeps_its_exit_code(arguments: list[str], unbuffered: str) -> None:
+    command = [sys.executable, "-m", "vkssp", *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        assert subprocess.run(command, stderr=full, timeout=60).returncode == 2
+        assert subprocess.run(command, stderr=full, timeout=60, env=environment).returncode == 2
 
 
 def test_progress_bars_are_one_line() -> None:

@@ -21,6 +21,17 @@ def main() -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    finally:
+        _drop_unwritten()
+
+
+def _drop_unwritten() -> None:
+    """Drop what standard error has no room for: Python would fail to write it at the end, and exit with status 120."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except OSError:
+        sys.stderr = None
 
 
 def _command() -> int:
