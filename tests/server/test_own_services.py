@@ -58,7 +58,7 @@ def test_isochrones_that_are_refused(client: TestClient, url: str, code: str) ->
 def test_speeds_change_where_requests_are_turned_away() -> None:
     """A process that is too busy for requests must not lack speeds that other processes have."""
     router = Router(street_map([(0, 0), (0, 1), (0, 3)], [(0, 1, 100), (1, 2, 200)]), device="cpu")
-    served = application({"car": Dataset(router)}, Limits(seconds=1e-9), threads=1, token="secret")
+    served = application({"car": Dataset(router)}, Limits(waiting=-1), threads=1, token="secret")
     with TestClient(served) as client:
         assert client.get("/route/v1/car/0,0;0.001,0").status_code == 503
         got = client.post("/speeds", json={"speeds": {"100": 20.0}}, headers=TOKEN)
