@@ -113,3 +113,16 @@ def test_interrupts_at_any_moment_lock_nothing() -> None:
     """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert done.returncode == 0 and int(done.stdout) > 50, done.stderr
+
+
+def test_one_core_needs_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores, "num_cores", lambda: 1)
+    done: list[int] = []
+
+    def work(number: int) -> str:
+        done.append(number)
+        return threading.current_thread().name
+
+    results = run_ahead((partial(work, number) for number in range(3)), 2)
+    assert next(results) == threading.current_thread().name and done == [0]
+    assert list(results) == [threading.current_thread().name] * 2 and done == [0, 1, 2]

@@ -32,6 +32,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             *(Order.from_nodes(range(graph.num_nodes)), Decay.exponential(1.5)),
             *(route, route.legs[0], route.steps[0], route.origin, Features.of_nodes(graph, {"a": nodes_of(graph)})),
             *(router.isochrones(a, [10])[0], router.service_areas([a, b]), cells, router.table([a, b])),
+            solver.table([0, 1]),
             router.nearest_opportunities(cells, [a, b], 2),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),
             *(flows, flows.turns, solver.trees(0)),
@@ -53,7 +54,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
     assert texts["Route"] == f"Route({route.distance_m / 1000:.1f} km, 15 s, {len(route.nodes)} nodes, from " + (
         f"{route.origin.name!r}, to {route.destination.name!r})"
     )
-    assert texts["Table"] == "Table(2 sources, 2 targets: duration)"
+    assert texts["PlaceTable"] == "PlaceTable(2 sources, 2 targets: duration)"
     assert texts["ServiceAreas"] == "ServiceAreas(2 places, 144 of 144 nodes)"
     assert texts["Isochrone"].startswith("Isochrone(10 s, ") and texts["Isochrone"].endswith("m of road)")
     assert repr(solver).endswith(", closed)") and repr(graph) in texts["Solver"]

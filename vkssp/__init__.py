@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from vkssp.routing.opportunities import NearestOpportunities
     from vkssp.routing.router import Router
     from vkssp.routing.service_areas import ServiceAreas
+    from vkssp.routing.table_places import PlaceTable
     from vkssp.routing.trip import Trip
     from vkssp.solver.centrality import Centrality, SampledCentrality
     from vkssp.solver.decay import Decay
@@ -81,6 +82,7 @@ __all__ = [
     "NoStreetError",
     "Order",
     "Place",
+    "PlaceTable",
     "QueryError",
     "RenumberedGraph",
     "Route",
@@ -145,6 +147,7 @@ _MODULES = {
     "NoStreetError": "vkssp.errors",
     "Order": "vkssp.graph.order",
     "Place": "vkssp.route",
+    "PlaceTable": "vkssp.routing.table_places",
     "QueryError": "vkssp.errors",
     "RenumberedGraph": "vkssp.prepared.renumbered",
     "Route": "vkssp.route",

@@ -130,7 +130,14 @@ def run_all(tasks: Sequence[Callable[[], _Result]]) -> list[_Result]:
 
 
 def run_ahead(tasks: Iterable[Callable[[], _Result]], ahead: int) -> Generator[_Result, None, None]:
-    """Yield the results of tasks in order, while other threads work on the next ones, `ahead` of them at most."""
+    """Yield the results of tasks in order, while other threads work on the next ones, `ahead` of them at most.
+
+    With one core this thread does them, when their results are asked for: to hand over a short task takes longer.
+    """
+    if num_cores() == 1:
+        for task in tasks:
+            yield task()
+        return
     under_way: list[_Job[_Result]] = []
 
     def next_result() -> _Result:

@@ -68,6 +68,10 @@ def test_points_of_several_places_are_those_of_a_route(graph: Graph) -> None:
     told = router.nearest_of_each(ends, together=True)
     assert [(round(place.snapped_lat, 5), round(place.snapped_lon, 5)) for place in told] == [NODES[2], NODES[3]]
     assert [round(place.snapped_m) for place in router.nearest_of_each(ends)] == [0, 0]
+    table = router.table(ends[:1], ends[1:])
+    assert table.source_places + table.target_places == told
+    square = router.table(ends)
+    assert square.source_places == square.target_places == told
 
 
 @pytest.mark.parametrize("turns", ["none", "costs"])

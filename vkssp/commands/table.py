@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vkssp.routing.router import Router
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
+    from vkssp.solver.table import Table
 
 SUMMARY = "compute a table of the routes between many places or nodes"
 EXAMPLE = "vkssp table andorra.graph --sources places.csv --output table.csv"
@@ -129,6 +130,7 @@ def run(args: argparse.Namespace) -> Result:
     began = time.perf_counter()
     with make(searched, args.algorithm, args.device, **parameters) as opened:
         ready = time.perf_counter()
+        table: Table  # or one of places
         if isinstance(opened, Router):
             assert sources.places is not None and targets.places is not None
             solver = opened.solver

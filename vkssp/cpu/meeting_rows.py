@@ -101,7 +101,8 @@ class MeetingRows(Rows):
 
     def rows_of_task(self, total: int, aggregates: Aggregates | None) -> int:
         """Return the number of rows of a task."""
-        return max(_FEWEST, min(_MOST, -(-total // (_TASKS_A_CORE * num_cores()))))
+        tasks = _TASKS_A_CORE * num_cores() if num_cores() > 1 else 1
+        return max(_FEWEST, min(_MOST, -(-total // tasks)))
 
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
         """Make the rows of some groups of seeds."""

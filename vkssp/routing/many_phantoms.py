@@ -90,9 +90,9 @@ class _Points:
 
     def first_arcs(self) -> tuple[Indices, Indices, Floats]:
         """Return the arcs on which trips from the points may begin, as `street_arcs` does."""
-        (point, node), first_out = self.nodes(), self._index.graph.first_out.astype(np.int64)
-        count = first_out[node + 1] - first_out[node]
-        out = np.repeat(point, count), ranges(first_out[node], count), np.zeros(int(count.sum()))
+        (point, node), first_out = self.nodes(), self._index.graph.first_out
+        first, end = (first_out[at].astype(np.int64) for at in (node, node + 1))
+        out = np.repeat(point, end - first), ranges(first, end - first), np.zeros(int((end - first).sum()))
         point, arc, at = (np.concatenate(pair) for pair in zip(self.street_arcs(), out, strict=True))
         return point, arc, at
 
@@ -106,8 +106,7 @@ def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
 
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_starts` finds for each point, the best at each node; none for None."""
-    plain, apart = _apart(index, snaps, find_starts)
-    points = _Points(index, plain)
+    points, apart = _apart(index, snaps, find_starts)
     point, arc, at = points.first_arcs()
     here = np.flatnonzero(at == 0.0) if not index.knows_turns else np.zeros(0, np.int64)
     weight = part_weights(index.graph, arc, 1.0 - at, start=points.on.take(point, at > 0.0))
@@ -117,8 +116,7 @@ def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNode
 
 def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_goals` finds for each point, the best at each node; none for None."""
-    plain, apart = _apart(index, snaps, find_goals)
-    points = _Points(index, plain)
+    points, apart = _apart(index, snaps, find_goals)
     point, arc, at = points.street_arcs()
     weight = entered_weights(index.graph, arc, at, points.on.take(point))
     ends = point, index.graph.tail[arc], weight, arc, at, np.zeros(len(arc))
@@ -130,8 +128,8 @@ def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes
 
 def _apart(
     index: StreetIndex, snaps: Sequence[Snap | None], find: Callable[[StreetIndex, Snap], list[PhantomNode]]
-) -> tuple[list[Snap | None], _Columns]:
-    """Return the points with None for those that only `find` considers, and the phantom nodes that it finds for them.
+) -> tuple[_Points, _Columns]:
+    """Return the points without those that only `find` considers, and the phantom nodes that it finds for these.
 
     These are points with arcs, those inside areas, and those at junctions where trips do not begin on all streets.
     """
@@ -144,7 +142,10 @@ def _apart(
     given = ((row, snaps[row]) for row in np.flatnonzero(is_apart).tolist())
     rows = [(row, one) for row, snap in given if snap is not None for one in find(index, snap)]
     columns = _columns([(row, one.node, one.weight, one.arc, one.at, one.metres) for row, one in rows])
-    return [None if apart else snap for snap, apart in zip(snaps, is_apart.tolist(), strict=True)], columns
+    if is_apart.any():
+        others = zip(snaps, is_apart.tolist(), strict=True)
+        points = _Points(index, [None if apart else snap for snap, apart in others])
+    return points, columns
 
 
 def _columns(rows: list[tuple[int, int, int, int, float, float]]) -> _Columns:

@@ -48,7 +48,7 @@ from vkssp.routing.route_assembly import joined, leg_of, through
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 from vkssp.routing.stops import with_snapping
-from vkssp.routing.table_places import table_of_places
+from vkssp.routing.table_places import PlaceTable, table_of_places
 from vkssp.routing.trip import Trip, order_of_trip, require_room
 from vkssp.solver.decay import Decay
 from vkssp.solver.pool import SolverPool, solver_on
@@ -56,7 +56,7 @@ from vkssp.solver.rescaling import rescaled, restarting
 from vkssp.solver.several import Devices
 from vkssp.solver.shared_graph import WeightsChange
 from vkssp.solver.solver import Solver
-from vkssp.solver.table import Table, checked_metrics
+from vkssp.solver.table import checked_metrics
 
 # Names of places in errors, and the largest number of alternatives that a caller may ask for.
 _ENDS, _MOST_ALTERNATIVES = ["from", "to"], 100
@@ -909,7 +909,7 @@ class Router(Resource):
         *,
         reverse: bool = False,
         snapping: str = "default",
-    ) -> Table:
+    ) -> PlaceTable:
         """Return a table from each source to each target, with the values of the routes between them.
 
         Parameters
@@ -929,7 +929,7 @@ class Router(Resource):
 
         Returns
         -------
-        Table
+        PlaceTable
             Its rows are made during iteration, or all at once by its `read`. Each row takes one search.
 
         Raises
@@ -946,7 +946,7 @@ class Router(Resource):
             arcs = self._backward.arcs if reverse and self._backward is not None else None
             found = table_of_places(solver, self.index, timed, wanted, sources, targets, arcs, snapping)
 
-        def again() -> Table:
+        def again() -> PlaceTable:
             return self.table(sources, targets, wanted, reverse=reverse, snapping=snapping)
 
         return found.rescaled(self, graph, again)

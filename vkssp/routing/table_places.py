@@ -7,17 +7,27 @@ source and a target are snapped are chosen for each pair, as for a route.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph
+from vkssp.route import Place
 from vkssp.routing.lines import Snap
 from vkssp.routing.many_phantoms import Direct, many_direct, many_goals, many_starts
 from vkssp.routing.part_weights import Points, part_weights
-from vkssp.routing.places import LatLon, inside_areas, listed_places, nearest_of_each, past_small_components, snapped
+from vkssp.routing.places import (
+    LatLon,
+    inside_areas,
+    listed_places,
+    nearest_of_each,
+    past_small_components,
+    place_of,
+    snapped,
+)
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.stops import with_snapping
 from vkssp.solver.path_sums import Floats
@@ -28,6 +38,27 @@ from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Ro
 from vkssp.solver.tables import RowSource
 
 _Ends = tuple[list[LatLon], list[Snap]]
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceTable(Table):
+    """Table between places on a map; see `Router.table`."""
+
+    _places: Callable[[], tuple[list[Place], list[Place]]] = field(default=lambda: ([], []), kw_only=True)
+
+    @cached_property
+    def _ends(self) -> tuple[list[Place], list[Place]]:
+        return self._places()
+
+    @property
+    def source_places(self) -> list[Place]:
+        """Points on streets to which the sources are snapped first, as those of `Route.origin`."""
+        return self._ends[0]
+
+    @property
+    def target_places(self) -> list[Place]:
+        """Points on streets to which the targets are snapped first."""
+        return self._ends[1]
 
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str, snapping: str) -> _Ends:
@@ -202,7 +233,7 @@ def table_of_places(
     targets: Sequence[LatLon] | None = None,
     arcs: npt.NDArray[np.int64] | None = None,
     snapping: str = "default",
-) -> Table:
+) -> PlaceTable:
     """Return a table between places; see `vkssp.Router.table`.
 
     Parameters
@@ -230,7 +261,13 @@ def table_of_places(
     begin = _snapped(index, sources, "source", snapping)
     end = begin if targets is None else _snapped(index, targets, "target", snapping)
     begin, end = _settled(index, begin, end)
-    here, there = _Snapped(index, *begin, leaving=not reverse), _Snapped(index, *end, leaving=reverse)
+    here = _Snapped(index, *begin, leaving=not reverse)
+    there = _Snapped(index, *end, leaving=reverse)
     rows = _Places(maker, index, graph, here, there, reverse)
-    shape = len(here.nearest), len(there.nearest)
-    return Table(shape, metrics, rows.blocks, maker.units, np.array(begin[0]), np.array(end[0]), reverse)
+    shape, degrees = (len(here.nearest), len(there.nearest)), (np.array(begin[0]), np.array(end[0]))
+
+    def places() -> tuple[list[Place], list[Place]]:
+        origins = [place_of(index, *each) for each in zip(*begin, strict=True)]
+        return origins, origins if end is begin else [place_of(index, *each) for each in zip(*end, strict=True)]
+
+    return PlaceTable(shape, metrics, rows.blocks, maker.units, *degrees, reverse, _places=places)

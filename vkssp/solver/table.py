@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,8 @@ class Table:
     def __repr__(self) -> str:
         """Return size and metrics in one line."""
         rows, columns = self.shape
-        return f"Table({rows:,} sources, {columns:,} targets: {', '.join(self.metrics)}{', reverse' * self.reverse})"
+        shown = f"{rows:,} sources, {columns:,} targets: {', '.join(self.metrics)}{', reverse' * self.reverse}"
+        return f"{type(self).__name__}({shown})"
 
     @property
     def dtypes(self) -> dict[str, np.dtype[Any]]:
@@ -97,7 +98,7 @@ class Table:
                 if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
                     raise  # what a pipe has got cannot be taken back
 
-    def rescaled(self, source: Rescalable, graph: Graph, again: Callable[[], Table]) -> Table:
+    def rescaled(self, source: Rescalable, graph: Graph, again: Callable[[], Table]) -> Self:
         """Return the table, which `again` makes anew if a distance does not fit; for other modules of the package."""
         if graph.scale is None:
             return self

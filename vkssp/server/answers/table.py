@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph.geo import ground_metres
+from vkssp.routing.table_places import PlaceTable
 from vkssp.server.answers.places import places, router_of
 from vkssp.server.answers.waypoints import waypoint
 from vkssp.server.dataset import Dataset
@@ -24,27 +25,26 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
     everything = tuple(range(len(given)))
     rows = everything if request.sources is None else request.sources
     columns = everything if request.destinations is None else request.destinations
-    sources, targets = ([given[index] for index in indices] for indices in (rows, columns))
+    sources = [given[index] for index in rows]
+    targets = None if rows == columns else [given[index] for index in columns]
     wanted = list(dict.fromkeys(request.annotations))
 
-    def read() -> dict[str, npt.NDArray[Any]]:
-        return router.table(sources, targets, wanted, snapping=request.snapping).read()
+    def read() -> tuple[PlaceTable, dict[str, npt.NDArray[Any]]]:
+        found = router.table(sources, targets, wanted, snapping=request.snapping)
+        return found, found.read()
 
     try:
-        values = read()
+        found, values = read()
     except WeightsChangedError:
         with router.solver.holding():  # not at first: weights that are held cannot be rescaled
-            values = read()
+            found, values = read()
     answer: dict[str, Any] = {}
-    met = sorted({*rows, *columns})
-    points = router.nearest_of_each([given[index] for index in met], snapping=request.snapping, together=True)
-    waypoints = dict(zip(met, points, strict=True))
     if request.fallback_speed is not None:
         lacking = np.isnan(next(iter(values.values())))
         ends: Any = [[request.coordinates[index] for index in indices] for indices in (rows, columns)]
         if request.fallback_coordinate == "snapped":
-            snapped = {index: (place.snapped_lat, place.snapped_lon) for index, place in waypoints.items()}
-            ends = [snapped[index] for index in rows], [snapped[index] for index in columns]
+            snapped = found.source_places, found.target_places
+            ends = [[(place.snapped_lat, place.snapped_lon) for place in places] for places in snapped]
         metres = _metres(np.array(ends[0]), np.array(ends[1]))[lacking]
         for name, cells in values.items():
             # OSRM takes the quotient for whole tenths of a second; clients know these durations.
@@ -56,9 +56,10 @@ def table(dataset: Dataset, request: TableRequest) -> dict[str, Any]:
             tenths = scale * cells.astype(np.float64) * 10.0
         answer[f"{name}s"] = np.minimum(np.floor(tenths + 0.5), _MOST_TENTHS) / 10.0
     if not request.skip_waypoints:
-        shown = {index: waypoint(place, request) for index, place in waypoints.items()}
-        for name, indices in (("sources", rows), ("destinations", columns)):
-            answer[name] = [shown[index] for index in indices]
+        answer["sources"] = [waypoint(place, request) for place in found.source_places]
+        answer["destinations"] = (
+            answer["sources"] if targets is None else [waypoint(place, request) for place in found.target_places]
+        )
     return answer
 
 
