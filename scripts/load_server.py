@@ -34,6 +34,7 @@ import numpy as np
 from fuzz_server import Box, asked, message
 
 from vkssp import Graph, Router, read_graph
+from vkssp.server.dataset import SNAPPING
 
 TOKEN = "secret"
 #: Numbers of routes and tables whose answers are known, of places of a table, and of places of the longest route.
@@ -119,7 +120,7 @@ def known_answers(graph: Graph, rng: random.Random) -> tuple[list[Known], list[d
     routes = [places(rng.randrange(2, OF_ROUTE + 1)) for _ in range(ROUTES)]
     tables = [places(OF_TABLE) for _ in range(TABLES)]
     found: list[list[Any]] = []
-    with Router(graph, device="cpu") as router:
+    with Router(graph, device="cpu", **SNAPPING) as router:
         for speeds in sets:
             router.set_speeds({int(way): speed for way, speed in speeds.items()})
             answers: list[Any] = []

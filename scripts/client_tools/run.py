@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from vkssp import Graph, Router, read_graph
 from vkssp.errors import VksspError
+from vkssp.server.dataset import SNAPPING
 
 TOOLS = Path(__file__).parent
 #: Numbers of routes that are compared and of those whose instructions are compiled, and of places of the table.
@@ -218,7 +219,7 @@ def main() -> None:
     subprocess.run([*vkssp, "import", str(extract), str(raw), "--turns", "costs", "-q"], check=True)
     subprocess.run([*vkssp, "prepare", str(raw), str(graph), "-q"], check=True)
     failures = 0
-    with Router(read_graph(graph), device="cpu") as router, served(graph) as url:
+    with Router(read_graph(graph), device="cpu", **SNAPPING) as router, served(graph) as url:
         cases, file = Cases(router), folder / "cases.json"
         found = cases.all()
         file.write_text(json.dumps(found))

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from tests.support.streetmaps import street_map
 from vkssp import Router
+from vkssp.routing.tiles import Tiles
 from vkssp.server.app import application
 from vkssp.server.dataset import Dataset
 from vkssp.server.limits import Limits
@@ -91,6 +92,16 @@ def test_figures_of_the_server(client: TestClient) -> None:
     assert 'vkssp_answer_seconds_count{service="nearest"} 2' in lines
 
 
+def test_raster_tiles_are_allowed_and_credited() -> None:
+    router = Router(street_map([(0, 0), (0, 1)], [(0, 1, 100)]), device="cpu")
+    tiles = Tiles("https://{s}.tiles.example.org/{z}/{x}/{y}.png", "Maps & <Co>")
+    with TestClient(application({"car": Dataset(router)}, tiles=tiles)) as client:
+        shown = client.get("/map/config.json").json()["tiles"]
+        assert shown == {"url": tiles.url, "attribution": "Maps &amp; &lt;Co&gt;"}
+        policy = client.get("/").headers["content-security-policy"]
+        assert "img-src 'self' data: https://*.tiles.example.org;" in policy
+
+
 def test_the_description_names_all_services(client: TestClient) -> None:
     found = client.get("/openapi.json").json()
     assert found["openapi"].startswith("3.1")
@@ -106,7 +117,14 @@ def test_the_description_names_all_services(client: TestClient) -> None:
         "opportunities",
         "speeds",
         "map",
+        "health",
+        "ready",
+        "metrics",
+        "openapi.json",
     }
+    for path in ("/health", "/ready", "/metrics", "/openapi.json"):
+        kinds = found["paths"][path]["get"]["responses"]["200"]["content"]
+        assert client.get(path).headers["content-type"].partition(";")[0] in kinds
     operation = found["paths"]["/route/v1/{profile}/{coordinates}"]["get"]
     assert {"steps", "annotations", "avoid", "metric"} <= {one["name"] for one in operation["parameters"]}
     body = found["paths"]["/accessibility/v1/{profile}"]["post"]["requestBody"]["content"]["application/json"]["schema"]

@@ -11,7 +11,7 @@ from tests.support.streetmaps import street_map
 from vkssp import Router, prepare
 from vkssp.server.app import Application, application
 from vkssp.server.dataset import Dataset
-from vkssp.server.protocol import at_once
+from vkssp.server.protocol import MOST_HEAD_BYTES, at_once
 
 uvicorn = pytest.importorskip("uvicorn")
 NEAREST, ROUTE = b"/nearest/v1/car/0.0005,0", b"/route/v1/car/0,0;0.001,0?overview=false"
@@ -84,3 +84,13 @@ def test_short_requests_are_answered_at_once(app: Application) -> None:
     for url in (b"/route/v1/car/0,0;0.001,0?alternatives=1", b"/health", b"/tile/v1/car/tile(1,1,12).mvt", b"/"):
         assert app.at_once(url, "here") is None
     assert b" 400 " in (app.at_once(b"/nearest/v1/car/", "here") or (b"", b""))[0]
+
+
+@pytest.mark.parametrize("piece", [b"a", b"X: " + b"a" * 997 + b"\r\n"])
+def test_headers_without_an_end_are_refused(app: Application, piece: bytes) -> None:
+    start, much = get(NEAREST)[:-2], piece * (MOST_HEAD_BYTES // len(piece))
+    received = exchanged(app, [get(NEAREST) + start, *([b"Y: "] * (piece == b"a")), much, piece], quickly=True)
+    assert received.count(b"HTTP/1.1 ") == 2 and b"HTTP/1.1 400 " in received and received.endswith(b"bytes.")
+    short = [start + piece * 9 + b"\r\n\r\n"] if piece != b"a" else [start + b"Y: aa\r\n\r\n"]
+    body = get(NEAREST, b"Content-Length: %d" % (2 * MOST_HEAD_BYTES)), b"a" * (2 * MOST_HEAD_BYTES)
+    assert exchanged(app, [*short, *body, LAST], quickly=True).count(b"HTTP/1.1 200 ") == 3

@@ -106,6 +106,11 @@ def add_map(parser: CommandParser) -> None:
     parser.add_argument(
         "--map", type=output_name(".html"), metavar="M.html", help="write a map that opens without the internet"
     )
+    add_tiles(parser)
+
+
+def add_tiles(parser: CommandParser) -> None:
+    """Add the raster tiles below a map."""
     group = parser.rare_group("raster tiles below the map")
     group.add_argument(
         "--tiles",
@@ -118,14 +123,19 @@ def add_map(parser: CommandParser) -> None:
 
 def map_tiles(args: argparse.Namespace) -> Tiles | None:
     """Return the tiles that the options of `add_map` name; raise `QueryError` if there is no map that shows them."""
+    if args.tiles is not None and args.map is None:
+        raise QueryError("--tiles is for maps, and no map is written; give --map, or leave --tiles out")
+    return tiles_of(args)
+
+
+def tiles_of(args: argparse.Namespace) -> Tiles | None:
+    """Return the tiles that the options of `add_tiles` name."""
     from vkssp.routing.tiles import Tiles
 
     if args.tiles is None:
         if args.attribution is not None:
             raise QueryError("--attribution credits tiles, and there are none; give --tiles, or leave it out")
         return None
-    if args.map is None:
-        raise QueryError("--tiles is for maps, and no map is written; give --map, or leave --tiles out")
     try:
         return Tiles(args.tiles, args.attribution or "")
     except QueryError as error:

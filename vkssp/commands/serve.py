@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vkssp.commands.common import Result, add_solver, in_traffic, solver_parameters
+from vkssp.commands.common import Result, add_solver, add_tiles, in_traffic, solver_parameters, tiles_of
 from vkssp.commands.parser import CommandParser
 from vkssp.cores import limit_cores, num_cores
 from vkssp.errors import QueryError
@@ -78,12 +78,6 @@ def add_arguments(parser: CommandParser) -> None:
         "--data-version", default="", metavar="TEXT", help="version of the data, the member data_version of answers"
     )
     parser.add_argument(
-        "--raster",
-        default="",
-        metavar="URL",
-        help="raster tiles behind the streets of the map at /, with {z}, {x}, {y}",
-    )
-    parser.add_argument(
         "--live-map",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -93,6 +87,7 @@ def add_arguments(parser: CommandParser) -> None:
         ),
     )
     parser.add_argument("--access-log", action="store_true", help="log every request")
+    add_tiles(parser)
     add_solver(parser)
     group = parser.rare_group("limits of requests (-1: no limit, except of --max-waiting, --max-batch and --seconds)")
     for name, default, what in _LIMITS:
@@ -149,7 +144,9 @@ def run(args: argparse.Namespace) -> Result:
     if not args.seconds > 0:
         raise QueryError(f"seconds is {args.seconds:g}; give a number of more than 0")
     wanted = None if args.threads is None else whole_number(args.threads, "threads", 1, _MOST_THREADS)
-    files = _named(args.graphs)
+    files, tiles = _named(args.graphs), tiles_of(args)
+    if tiles is not None and not args.live_map:
+        raise QueryError("--tiles is for the live map, and there is none; leave it or --no-live-map out")
     uvicorn = optional("uvicorn", "'vkssp serve' needs", "server")
     for module in ("orjson", "starlette"):
         optional(module, "'vkssp serve' needs", "server")
@@ -158,7 +155,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.reading import read_graph
     from vkssp.routing.router import Router
     from vkssp.server.app import ACCESS, application
-    from vkssp.server.dataset import Dataset
+    from vkssp.server.dataset import SNAPPING, Dataset
     from vkssp.server.limits import Limits
     from vkssp.server.metrics import Metrics, shared_figures
     from vkssp.server.processes import Change, Serving, in_child, listen, serve
@@ -171,8 +168,7 @@ def run(args: argparse.Namespace) -> Result:
     # Several processes on a GPU: the first one opens no device, since a driver does not survive a fork.
     is_apart = args.device is not None and not is_cpu(args.device) and (args.processes or 1) > 1
     on = (AUTO, CPU, {}) if is_apart else (args.algorithm, args.device, parameters)
-    snapping: dict[str, Any] = {"small_component_size": args.small_component_size, "farther_streets": True}
-    snapping["radius_m"] = radius
+    snapping = {**SNAPPING, "small_component_size": args.small_component_size, "radius_m": radius}
     graphs = {name: in_traffic(args, read_graph(file)) for name, file in files.items()}
     routers = {name: Router(graph, on[0], on[1], **snapping, **on[2]) for name, graph in graphs.items()}
     datasets = {name: Dataset(router, data_version=args.data_version) for name, router in routers.items()}
@@ -213,7 +209,7 @@ def run(args: argparse.Namespace) -> Result:
             origin=origin,
             token=token,
             live_map=args.live_map,
-            raster=args.raster,
+            tiles=tiles,
             metrics=Metrics(figures, number, () if on_cpu else batchings),
             ask_all=ask_all,
         )

@@ -20,6 +20,7 @@ from starlette.routing import Mount, Route
 from vkssp.cores import num_cores
 from vkssp.errors import QueryError
 from vkssp.log import logger
+from vkssp.routing.tiles import Tiles
 from vkssp.server.answers import answer
 from vkssp.server.dataset import Dataset, Datasets
 from vkssp.server.errors import RequestError
@@ -378,7 +379,7 @@ def application(
     origin: str = "*",
     token: str = "",
     live_map: bool = True,
-    raster: str = "",
+    tiles: Tiles | None = None,
     metrics: Metrics | None = None,
     ask_all: Change | None = None,
 ) -> Application:
@@ -401,8 +402,8 @@ def application(
         Secret of those who may change weights; empty if nobody may.
     live_map : bool
         Whether ``/`` is a map for browsers; otherwise no service has this path, as in OSRM.
-    raster : str
-        URL of raster tiles behind the streets of the live map, with ``{z}``, ``{x}`` and ``{y}``; empty for none.
+    tiles : Tiles, optional
+        Raster tiles behind the streets of the live map.
     metrics : Metrics, optional
         Where requests are counted.
     ask_all : callable, optional
@@ -411,7 +412,7 @@ def application(
     found = datasets if isinstance(datasets, Datasets) else Datasets(datasets)
     limits = limits or Limits()
     workers = Workers(threads or num_cores(), limits.waiting, limits.seconds, in_loop=in_loop)
-    page = LiveMap(found, workers.run, raster) if live_map else None
+    page = LiveMap(found, workers.run, tiles) if live_map else None
     metrics = metrics or Metrics()
     server = _Server(found, limits, workers, origin, token, metrics, ask_all, has_live_map=live_map)
     return Application(server, page)

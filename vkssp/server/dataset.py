@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 from vkssp.cpu.device import CpuDevice
 from vkssp.routing.router import Router
@@ -14,6 +16,8 @@ from vkssp.solver.solver import Solver
 
 #: Parts that answers may have to do without, as OSRM names them.
 FEATURES = ("ROUTE_STEPS", "ROUTE_GEOMETRY")
+#: Arguments of `Router` by which places are snapped as OSRM does it.
+SNAPPING: dict[str, Any] = {"small_component_size": 1000, "farther_streets": True, "radius_m": math.inf}
 
 
 class Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 import threading
@@ -9,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,6 +22,7 @@ from starlette.routing import Route
 from vkssp.graph import Graph
 from vkssp.graph.mercator import in_tile, latitude_of
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.tiles import Tiles
 from vkssp.server.basemaps import Basemaps
 from vkssp.server.dataset import Datasets
 from vkssp.server.errors import RequestError
@@ -218,20 +219,17 @@ class LiveMap:
         The datasets that it shows.
     run : callable
         Runs a function in a thread and returns its result.
-    raster : str
-        URL of raster tiles behind the streets, with ``{z}``, ``{x}`` and ``{y}``; empty for none.
+    tiles : Tiles, optional
+        Raster tiles behind the streets.
     """
 
     def __init__(
-        self, datasets: Datasets, run: Callable[[Callable[[], Any]], Awaitable[Any]], raster: str = ""
+        self, datasets: Datasets, run: Callable[[Callable[[], Any]], Awaitable[Any]], tiles: Tiles | None = None
     ) -> None:
-        self._datasets, self._run, self._raster = datasets, run, raster
+        self._datasets, self._run, self._tiles = datasets, run, tiles
         self._streets: WeakKeyDictionary[StreetIndex, _Streets] = WeakKeyDictionary()
         self._making = threading.Lock()
-        image = ""
-        if raster:
-            address = urlsplit(raster)
-            image = f" {address.scheme}://{address.netloc}".replace("{s}.", "*.")
+        image = "" if tiles is None else f" {tiles.origin}"
         self._headers = {
             # Nothing comes from elsewhere, but for the raster tiles that were asked for.
             "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -331,6 +329,8 @@ class LiveMap:
                         "basemap": self._basemaps.digest(router.graph),
                     }
                 )
-            return {"profiles": profiles, "raster": self._raster}
+            tiles = self._tiles
+            shown = None if tiles is None else {"url": tiles.url, "attribution": html.escape(tiles.attribution)}
+            return {"profiles": profiles, "tiles": shown}
 
         return await self._answer(make)

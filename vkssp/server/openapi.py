@@ -33,6 +33,13 @@ _KEPT: dict[str, Any] = {
     "304": {"description": "The basemap is the one that If-None-Match names"},
     **_ERRORS,
 }
+#: What the server tells about itself, and the media type of it.
+_OF_SERVER = {
+    "/health": ("Whether the process answers", _JSON),
+    "/ready": ("Whether requests are taken", _JSON),
+    "/metrics": ("Figures of the server in the text format of Prometheus", "text/plain"),
+    "/openapi.json": ("This description", _JSON),
+}
 _CONTENT = {_JSON: {"schema": {"type": "object"}}, CONTENT_TYPE: {"schema": {}}}
 _OSRM_ANSWERS = {**_ANSWERS, "200": {**_ANSWERS["200"], "content": _CONTENT}}
 _FLAG, _NUMBER, _COUNT = {"type": "boolean"}, {"type": "number"}, {"type": "integer", "minimum": 0}
@@ -179,6 +186,10 @@ def description(profiles: Sequence[str], *, has_live_map: bool) -> dict[str, Any
         paths[f"/{service}/v1/{{profile}}"] = {"post": asked}
     if has_live_map:
         paths["/map/basemap/{profile}"] = {"get": {"summary": _BASEMAP, "parameters": [profile], "responses": _KEPT}}
+    for path, (summary, media) in _OF_SERVER.items():
+        told = {"description": summary, "content": {media: {"schema": {}}}}
+        unready = {"503": _ERRORS["503"]} if path == "/ready" else {}
+        paths[path] = {"get": {"summary": summary, "responses": {"200": told, **unready}}}
     speeds = {
         "type": "object",
         "required": ["speeds"],

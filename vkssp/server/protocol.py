@@ -2,11 +2,16 @@
 
 A request that takes less than a millisecond takes as long again as a task of the event loop, with the messages of ASGI.
 So the protocol first asks the application whether it has an answer at once. All other requests go the usual way.
+
+It also bounds what a client may send before a request's headers are complete; uvicorn keeps any amount in memory.
 """
 
 from __future__ import annotations
 
 from typing import Any, Protocol
+
+#: Bytes after which a connection ends whose request line and headers are not complete.
+MOST_HEAD_BYTES = 262_144
 
 
 class Answering(Protocol):
@@ -55,13 +60,24 @@ def at_once(kind: type[Any], app: Answering | Any) -> type[Any]:
     class AtOnce(kind):  # type: ignore[misc]
         cycle: Any
         _may = False
+        # Bytes that came since the last request whose headers are complete; None while a body comes.
+        _head: int | None = 0
 
         def data_received(self, data: bytes) -> None:
             # Of requests that come together only one is answered at once, so that other connections have their turn.
             self._may = True
             super().data_received(data)
+            if self._head is not None:
+                self._head += len(data)
+                if self._head > MOST_HEAD_BYTES and not self.transport.is_closing():
+                    self.send_400_response(f"The headers have more than {MOST_HEAD_BYTES} bytes.")
+
+        def on_message_begin(self) -> None:
+            self._head = 0
+            super().on_message_begin()
 
         def on_headers_complete(self) -> None:
+            self._head = None
             parser, cycle = self.parser, self.cycle
             if (
                 self._may

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import numpy as np
 import orjson
 
 from vkssp.errors import VksspError
+from vkssp.graph.mercator import in_tile
 from vkssp.server.answers import answer
 from vkssp.server.answers.accessibility import AccessibilityRequest
 from vkssp.server.answers.isochrone import IsochroneRequest
 from vkssp.server.answers.opportunities import OpportunitiesRequest
 from vkssp.server.dataset import Dataset
 from vkssp.server.parsing import parsed_query, parsed_target
+from vkssp.server.requests import TileRequest
 from vkssp.solver.decay import Decay
 
 #: Requests of each kind, from a place to another one, in the ways that need kernels or indices of their own.
@@ -25,6 +28,8 @@ _URLS = (
     "/match/v1/any/{a};{b}",
     "/trip/v1/any/{a};{b};{a}",
 )
+#: Zoom of a tile.
+_ZOOM = 16
 _MINUTES = 1.0
 
 
@@ -49,5 +54,8 @@ def warm_up(dataset: Dataset) -> None:
     ):
         with suppress(VksspError):
             answer(dataset, own)
+    east, south = in_tile(np.array(ends[0][0]), np.array(ends[0][1]), _ZOOM, 0, 0)
+    with suppress(VksspError):
+        dataset.tiles.tile(TileRequest(_ZOOM, int(east), int(south)))
     with suppress(VksspError):
         router.set_weights(graph.weight[:1], [0])  # the same as before

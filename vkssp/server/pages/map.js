@@ -674,7 +674,7 @@ function recall() {
 function choose(name) {
   profile = config.profiles.find((one) => one.name === name);
   // Raster tiles show all that the basemap has.
-  if (!config.raster) background.show(profile);
+  if (!config.tiles) background.show(profile);
   $("profile").value = name;
   $("classes").replaceChildren(...profile.classes.map((one) => {
     const label = document.createElement("label"), box = document.createElement("input");
@@ -689,11 +689,14 @@ function choose(name) {
 try {
   config = await ask("config", "map/config.json");
   $("profile").replaceChildren(...config.profiles.map(({ name }) => new Option(name, name)));
-  if (config.raster) L.tileLayer(config.raster, { maxZoom: 19, opacity: 0.85 }).addTo(map);
+  if (config.tiles) {
+    const { url, attribution } = config.tiles;
+    L.tileLayer(url, { attribution, maxZoom: 19, opacity: 0.85 }).addTo(map);
+  }
   streets = streetLayer(L, { profile: () => profile.name, look: () => ({ bySpeed: $("by-speed").checked, dark: dark.matches }) });
   recall();
   streets.addTo(map);
-  if (!config.raster) background.name(streets);
+  if (!config.tiles) background.name(streets);
   document.documentElement.dataset.ready = "true";
 } catch (error) {
   fail(error);
