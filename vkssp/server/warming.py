@@ -56,6 +56,6 @@ def warm_up(dataset: Dataset) -> None:
             answer(dataset, own)
     east, south = in_tile(np.array(ends[0][0]), np.array(ends[0][1]), _ZOOM, 0, 0)
     with suppress(VksspError):
-        dataset.tiles.tile(TileRequest(_ZOOM, int(east), int(south)))
+        dataset.tiles.tile(TileRequest(x=int(east), y=int(south), zoom=_ZOOM))
     with suppress(VksspError):
         router.set_weights(graph.weight[:1], [0])  # the same as before
