@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.cch.fronts import WORDS_CONSTANT, chain_size, front_words
 from vkssp.cch.topology import MOST_ROUNDS, Batch, Topology, ancestor_counts, topologies
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
@@ -35,8 +36,8 @@ PAIR_BYTES, PAIR_FIXED_BYTES = 16, 64
 STATUS_WORDS = 2
 # Stages of customization, in order.
 _STAGES = ("weights of the graph", "basic", "perfect", "pruning", "packing")
-# Invocations of a workgroup of customization, on a GPU, on a software device, and of one that goes from node to node.
-_SIZE, _SOFTWARE_SIZE, _CHAIN_SIZE = 128, 64, 512
+# Invocations of a workgroup of customization, on a GPU and on a software device.
+_SIZE, _SOFTWARE_SIZE = 128, 64
 #: Pairs of an invocation for each node from which on dispatches go from node to node instead of workgroups.
 MOST_PAIRS = 8
 
@@ -162,9 +163,12 @@ class CustomizedHierarchy(Resource):
         basic_outside = self._kernel("customize_basic_outside", 6, 3).on(*parts, outside.order)
         perfect_outside = self._kernel("customize_perfect_outside", 6, 3).on(*parts, outside.order)
         prune = self._kernel("customize_prune", 7, 3).on(*parts, outside.order, marks)
-        chain = self._chain_size
-        basic_inside = self._kernel("customize_basic_inside", 6, 5, chain).on(*parts, inside.order)
-        perfect_inside = self._kernel("customize_perfect_inside", 6, 5, chain).on(*parts, inside.order)
+        chain, words = chain_size(self.device), front_words(self.device)
+        of_nodes = (*parts, inside.order)
+        basic_inside = self._kernel("customize_basic_inside", 6, 5, chain).on(*of_nodes)
+        perfect_inside = self._kernel("customize_perfect_inside", 6, 5, chain).on(*of_nodes)
+        basic_fronts = self._kernel("customize_basic_fronts", 6, 6, chain, words).on(*of_nodes)
+        perfect_fronts = self._kernel("customize_perfect_fronts", 6, 6, chain, words).on(*of_nodes)
         levels = list(zip(inside.levels, outside.levels, strict=True))
         self._recording = Recording(self.device, owner=self)
         with self._recording.record() as recording:
@@ -180,7 +184,7 @@ class CustomizedHierarchy(Resource):
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
             for of_inside, of_outside in reversed(levels):
-                self._record_inside(basic_inside, of_inside)
+                self._record_inside(basic_fronts, basic_inside, of_inside)
                 self._record_outside(basic_outside, of_outside)
                 if of_outside:
                     recording.barrier()
@@ -189,7 +193,7 @@ class CustomizedHierarchy(Resource):
                 self._record_outside(perfect_outside, of_outside)
                 if of_outside:
                     recording.barrier()
-                self._record_inside(perfect_inside, of_inside)
+                self._record_inside(perfect_fronts, perfect_inside, of_inside)
             recording.timestamp(self._timestamps, 3)
             for _, of_outside in levels:  # in any order
                 self._record_outside(prune, of_outside)
@@ -207,18 +211,25 @@ class CustomizedHierarchy(Resource):
         """Record the dispatches for pairs of ancestors of supernodes."""
         if batches:
             self._recording.bind(kernel)
-        for begin, end, lanes, _ in batches:
-            self._recording.push(kernel, begin, end, lanes)
-            self._recording.dispatch(self._groups((end - begin) * lanes))
+        for batch in batches:
+            self._recording.push(kernel, batch.begin, batch.end, batch.lanes)
+            self._recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes))
 
-    def _record_inside(self, kernel: Bindings, batches: list[Batch]) -> None:
+    def _record_inside(self, fronts: Bindings, kernel: Bindings, batches: list[Batch]) -> None:
         """Record the dispatches for nodes of supernodes, and barriers after them."""
-        size = self._chain_size
+        size = chain_size(self.device)
         if not batches:
             return
-        self._recording.bind(kernel)
+        self._recording.bind(fronts)
+        for begin, end, _, largest, front in batches:
+            if front is not None:
+                self._recording.push(fronts, begin, end, front.lanes, front.words, largest - 1, front.parts)
+                self._recording.dispatch(self._groups((end - begin) * front.lanes, size))
+        outside = [batch for batch in batches if batch.front is None]
+        if outside:
+            self._recording.bind(kernel)
         large = []
-        for batch in batches:
+        for batch in outside:
             if batch.lanes > MOST_PAIRS * size:
                 large.append(batch)
                 continue
@@ -226,34 +237,30 @@ class CustomizedHierarchy(Resource):
             self._recording.push(kernel, batch.begin, batch.end, lanes, 1, batch.size - 1)
             self._recording.dispatch(self._groups((batch.end - batch.begin) * lanes, size))
         for turn in range(1, max((batch.size for batch in large), default=0)):
-            for begin, end, lanes, most in large:
-                if turn < most:
-                    self._recording.push(kernel, begin, end, lanes, turn, turn)
-                    self._recording.dispatch(self._groups((end - begin) * lanes, size))
+            for batch in large:
+                if turn < batch.size:
+                    self._recording.push(kernel, batch.begin, batch.end, batch.lanes, turn, turn)
+                    self._recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes, size))
             self._recording.barrier()
         self._recording.barrier()
 
     @property
     def _workgroup(self) -> int:
-        return self._power(_SOFTWARE_SIZE if self.device.info.kind == "cpu" else _SIZE)
-
-    @property
-    def _chain_size(self) -> int:
-        return self._power(_SOFTWARE_SIZE if self.device.info.kind == "cpu" else _CHAIN_SIZE)
-
-    def _power(self, size: int) -> int:
+        size = _SOFTWARE_SIZE if self.device.info.kind == "cpu" else _SIZE
         return 1 << min(size, self.device.limits.workgroup_size).bit_length() - 1
 
     def _groups(self, items: int, size: int = 0) -> int:
         return min(max(1, -(-items // (size or self._workgroup))), self.device.limits.workgroups)
 
-    def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0) -> Kernel:
+    def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0, words: int = 0) -> Kernel:
         return Kernel(
             self.device,
             name,
             bindings=bindings,
             push_constants=push_constants,
             workgroup_size=size or self._workgroup,
+            constants={WORDS_CONSTANT: words} if words else None,
+            shared_bytes=4 * words,
             owner=self,
         )
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vkssp.cch import top as at_top
+from vkssp.cch.fronts import Front, front_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -44,12 +45,16 @@ _ROUNDS = 32
 
 
 class Batch(NamedTuple):
-    """Dispatch of customization: bounds in a list of supernodes, invocations of each, and the largest size of one."""
+    """Dispatch of customization: bounds in a list of supernodes, invocations of each, and the largest size of one.
+
+    `front` says how workgroups take them in shared memory; None if one is too large.
+    """
 
     begin: int
     end: int
     lanes: int
     size: int
+    front: Front | None
 
 
 class Stages(NamedTuple):
@@ -229,7 +234,8 @@ class Topology(Resource):
                 most = float(pairs[groups].max())
                 wanted = min(most, max(most / _PAIRS_EACH, _INVOCATIONS / (end - begin)))
             lanes = 2 ** math.ceil(math.log2(min(max(wanted, 1.0), _MOST_LANES)))
-            levels[int(level[begin])].append(Batch(begin, end, lanes, int(size[groups].max())))
+            front = front_of(self.device, size[groups], hierarchy.num_ancestors[groups], lanes)
+            levels[int(level[begin])].append(Batch(begin, end, lanes, int(size[groups].max()), front))
         return Stages(self._upload(f"the order of {name}", np.append(chosen, 0).astype(np.uint32)), levels)
 
     def _upload(self, name: str, values: Uint32s) -> Buffer:

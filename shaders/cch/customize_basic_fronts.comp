@@ -1,0 +1,45 @@
+// Basic customization inside supernodes in shared memory; see customize_basic_inside.comp. The lowest node comes first.
+// The arcs between the nodes of a supernode need no others. With them each ancestor's column is independent of the
+// other columns.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "hierarchy.glsl"
+#include "supernode_pairs.glsl"
+#include "supernode_fronts.glsl"
+
+void process_pairs_first() {
+    for (uint turn = 0; turn < turns; ++turn) {
+        if (turn + 1 < of_lane.size) {
+            uint low = of_lane.size - 1 - turn, row = row_of(low);
+            for (uint t = lane; t < pairs_of(low); t += lanes) {
+                uvec2 pair = pair_at(t);
+                lower(base + t, row + pairs + pair.x, row + pair.y);
+                lower(base + pairs + t, row + pairs + pair.y, row + pair.x);
+            }
+        }
+        barrier();
+    }
+}
+
+void process_columns() {
+    uint down = of_lane.size * count;
+    for (uint turn = 0; turn < turns; ++turn) {
+        if (turn + 1 < of_lane.size) {
+            uint low = of_lane.size - 1 - turn, row = row_of(low);
+            for (uint i = lane; i < low * count; i += lanes) {
+                uint place = i / count, column = i % count, word = word_of(place, column), of_low = word_of(low, column);
+                lower(word, row + pairs + place, of_low);
+                lower(word + down, of_low + down, row + place);
+            }
+        }
+        barrier();
+    }
+}
+
+void process_pairs_last() {
+}
+
+void main() {
+    enumerate_fronts();
+}
