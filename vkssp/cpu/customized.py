@@ -32,6 +32,8 @@ _SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
 #: Steps of a partial customization after which a whole one takes its place: at least so many, which take some
 #: milliseconds, or else as many as the hierarchy has arcs for each core. Steps that each changed arc takes at least.
 FEW_STEPS, STEPS_EACH = 1 << 19, 512
+#: Fewest arcs of a hierarchy of which several cores customize few; below, handing over the work takes as long as it.
+SHARED_ARCS = 1 << 23
 # Weights that are looked at together.
 _AT_ONCE = 1 << 20
 
@@ -114,7 +116,7 @@ class Layout:
     def arcs_below(self) -> Any:
         """The same, with arcs, as partial customization takes them; see `recustomize.Below`."""
         module, first = kernels("vkssp.cpu.kernels.recustomize"), np.zeros(self.num_nodes + 2, np.int64)
-        arrays = [np.empty(len(self.tree.ancestor), np.int32) for _ in range(3)]
+        arrays = [np.empty(len(self.tree.ancestor), np.int32) for _ in range(4)]
         module.list_below(self.tree, first, *arrays)
         return module.Below(*all_read_only(first[:-1], *arrays))
 
@@ -227,6 +229,8 @@ class Layout:
         entries, groups = np.empty(len(changed), np.uint64), np.empty(len(changed), np.int32)
         count = module.entries_of(self.tree, rank, first_out, head, arcs, entries, groups)
         entries, parts = entries[:count], self.part_of[groups[:count]]
+        if self.num_arcs < SHARED_ARCS:
+            parts = np.full_like(parts, -1)
 
         def run(is_upper: bool, begun: npt.NDArray[np.uint64]) -> tuple[int, int, int, npt.NDArray[np.uint64]]:
             given = self.arcs_below, node, first_out, head, weights, begun, self.part_of, is_upper

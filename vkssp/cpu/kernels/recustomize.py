@@ -1,10 +1,11 @@
 """Kernels of partial customization: the weights of a hierarchy's arcs after few weights of the graph have changed.
 
-Each arc whose weight may differ waits in a heap, lower nodes first, so that all arcs below it are known when it is
-taken. If its weight has changed, the arcs between its upper end and the other ancestors of its lower end may change,
-too: those that a path over the lower end made as light as they are, or makes lighter now (J. Dibbelt, B. Strasser, D.
-Wagner, Customizable contraction hierarchies, 2014, section 7.6). Only an arc that has lost such a path needs a look at
-all triangles below it. Ranks count from the top, and arcs are sorted by the rank of their lower ends.
+The supernodes of the arcs and those above have their turns, lower ones first, so that all arcs below one are known.
+Arcs whose weight may differ wait in a list of their lower end. If a weight has changed, the arcs between the upper end
+and the other ancestors of the lower end may change, too: those that a path over the lower end made as light as they
+are, or makes lighter now (J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014, section 7.6).
+Only an arc that has lost such a path needs a look at all triangles below it. Ranks count from the top, and arcs are
+sorted by the rank of their lower ends.
 """
 
 from __future__ import annotations
@@ -16,31 +17,36 @@ import numpy as np
 from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Tree
 from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint32s, Uint64s
 from vkssp.cpu.kernels.unpack import place_in
-from vkssp.cpu.kernels.vectors import greater, lesser
+from vkssp.cpu.kernels.vectors import fetch, greater, lesser
 from vkssp.jit import inlined, jit, jit_allocating
 
 UNREACHABLE = np.uint64(2**32 - 1)
-# An entry of the heap: twice an arc, plus one if it leads down, and in the lower 32 bits the weight of a path in its
-# place now, or UNREACHABLE. If that is more than the arc weighed, a path of its weight may be lost.
+# An entry: twice an arc, plus one if it leads down, and in the lower 32 bits the weight of a path in its place now, or
+# UNREACHABLE. If that is more than the arc weighed, a path of its weight may be lost.
 KEY = np.uint64(32)
+# Supernodes below an arc whose data the processor fetches ahead.
+AHEAD = 6
+# How many times longer the list of those below the lower end is where the list below the upper end is searched.
+SHORTER = 4
 ONE = np.uint64(1)
 
 
 class Below(NamedTuple):
     """Supernodes that have each rank among their ancestors: the first of each rank, and all of them.
 
-    For each of them `arc` has the arc from its first node to the rank, or -1 less it if it has more nodes, and
-    `highest` its first ancestor.
+    For each of them `arc` has the arc from its first node to the rank, or -1 less it if it has more nodes, `highest`
+    its first ancestor, and `place` the place of the rank among the ancestors of all supernodes.
     """
 
     first: Int64s
     group: Int32s
     arc: Int32s
     highest: Int32s
+    place: Int32s
 
 
 @jit
-def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s, highest: Int32s) -> None:
+def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s, highest: Int32s, place: Int32s) -> None:
     """Write the arrays of `Below`, with ascending supernodes; `first` is longer by one entry, and zero at first."""
     for entry in range(len(tree.ancestor)):
         first[tree.ancestor[entry] + 2] += 1
@@ -52,6 +58,7 @@ def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s, highest: I
             following = tree.ancestor[entry] + 1
             at, found = first[following], tree.groups[lower, ARC] + entry - begin
             group[at], arc[at], highest[at] = lower, found if is_lone else -1 - found, tree.ancestor[begin]
+            place[at] = entry
             first[following] += 1
 
 
@@ -76,6 +83,51 @@ def given_weight(first_out: Uint32s, head: Uint32s, weights: Uint32s, tail: Inde
     for arc in range(np.int64(first_out[tail]), np.int64(first_out[np.int64(tail) + 1])):
         if head[arc] == to:
             least = lesser(least, np.uint64(weights[arc]))
+    return least
+
+
+@inlined
+def magnitude(arc: Any) -> Any:
+    """Return the arc that an entry of `Below.arc` stands for."""
+    return np.int64(arc) if arc >= 0 else -1 - np.int64(arc)
+
+
+@jit
+def least_by_high(
+    tree: Tree,
+    below: Below,
+    group: Index,
+    first: Index,
+    last: Index,
+    known: Uint32s,
+    searched: Uint32s,
+    low: Index,
+    least: Any,
+    enough: Any,
+) -> Any:
+    """Return what `least_below` does, from the supernodes below the upper end, which need not lie below the lower one.
+
+    `known` are the weights of the arcs to the upper end, `searched` to the lower one.
+    """
+    for at in range(first, last):
+        arc, lower = np.int64(below.arc[at]), np.int64(below.group[at])
+        if lower <= group or (arc >= 0 and np.uint64(known[arc]) >= least):
+            continue
+        place, end = np.int64(below.place[at]), tree.groups[lower + 1, ANCESTOR]
+        found = place_in(tree.ancestor, place, end, low)
+        if found == end or np.int64(tree.ancestor[found]) != low:
+            continue
+        after = found - place
+        if arc >= 0:
+            least = lesser(least, np.uint64(known[arc]) + np.uint64(searched[arc + after]))
+        else:
+            step, arc = end - tree.groups[lower, ANCESTOR], -1 - arc
+            for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
+                least = lesser(least, np.uint64(known[arc]) + np.uint64(searched[arc + after]))
+                arc += step
+                step += 1
+        if least <= enough:
+            break
     return least
 
 
@@ -112,76 +164,52 @@ def least_below(
         least = lesser(least, np.uint64(enters[row + to_low]) + np.uint64(leaves[row + column]))
     work = size - inside
     first, last = below.first[low], below.first[low + 1]
-    # The shorter list of the two; those below the upper end need not lie below the lower one.
     first_high, last_high = below.first[high], below.first[high + 1]
-    by_high = last_high - first_high < last - first
-    if by_high:
-        first, last = first_high, last_high
-    known, searched, wanted = (leaves, enters, low) if by_high else (enters, leaves, high)
+    if SHORTER * (last_high - first_high) < last - first:
+        least = least_by_high(tree, below, group, first_high, last_high, leaves, enters, low, least, enough)
+        return least, work + last_high - first_high
     work += last - first
+    for at in range(first, min(first + AHEAD, last)):
+        fetch(tree.ancestor, np.int64(below.place[at]))
+        fetch(enters, magnitude(below.arc[at]))
+        fetch(leaves, magnitude(below.arc[at]))
     for at in range(first, last):
-        if not by_high and np.int64(below.highest[at]) > high:
+        if at + AHEAD < last:
+            fetch(tree.ancestor, np.int64(below.place[at + AHEAD]))
+            fetch(enters, magnitude(below.arc[at + AHEAD]))
+            fetch(leaves, magnitude(below.arc[at + AHEAD]))
+        if np.int64(below.highest[at]) > high:
             continue
         arc = np.int64(below.arc[at])
-        if arc >= 0 and np.uint64(known[arc]) >= least:
+        if arc >= 0 and np.uint64(enters[arc]) >= least:
             continue
-        lower_group = np.int64(below.group[at])
-        if by_high and lower_group <= group:
+        # The first ancestor is not below the upper end, so that the search ends there.
+        place = np.int64(below.place[at])
+        entry = place - 1
+        while np.int64(tree.ancestor[entry]) > high:
+            entry -= 1
+        if np.int64(tree.ancestor[entry]) != high:
             continue
-        size = tree.groups[lower_group + 1, NODE] - tree.groups[lower_group, NODE]
-        place = (-1 - arc if arc < 0 else arc) - tree.groups[lower_group, ARC]
-        other_place: Any = np.int64(-2)
-        for other in range(size):
-            row = row_of(tree, lower_group, other)
-            half = np.uint64(known[row + place])
-            if half < least:
-                if other_place == -2:
-                    begin, end = tree.groups[lower_group, ANCESTOR], tree.groups[lower_group + 1, ANCESTOR]
-                    other_place = column_in(tree.ancestor, begin, end, wanted)
-                    work += 4
-                if other_place < 0:
-                    break
-                least = lesser(least, half + np.uint64(searched[row + other_place]))
+        before = place - entry
+        if arc >= 0:
+            least = lesser(least, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
+        else:
+            lower = np.int64(below.group[at])
+            step = tree.groups[lower + 1, ANCESTOR] - tree.groups[lower, ANCESTOR]
+            arc = -1 - arc
+            for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
+                least = lesser(least, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
+                arc += step
+                step += 1
         if least <= enough:
             break
     return least, work
 
 
 @inlined
-def push(heap: Uint64s, length: Any, key: Any, value: Any) -> Any:
-    """Add an entry to a heap with the greatest one first, which has room for it; return the new length."""
-    entry = np.uint64(key) << KEY | np.uint64(value)
-    at = np.int64(length)
-    while at > 0 and heap[(at - 1) >> 1] < entry:
-        heap[at] = heap[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    heap[at] = entry
-    return length + 1
-
-
-@jit
-def pop(heap: Uint64s, length: Any) -> None:
-    """Remove the first entry of a heap."""
-    last, end, at, down = heap[length - 1], np.int64(length) - 1, np.int64(0), np.int64(1)
-    while down < end:
-        if down + 1 < end and heap[down] < heap[down + 1]:
-            down += 1
-        if heap[down] <= last:
-            break
-        heap[at] = heap[down]
-        at, down = down, 2 * down + 1
-    heap[at] = last
-
-
-@inlined
-def look(heap: Uint64s, length: Any, values: Uint32s, at: Any, leads_down: Any, old: Any, new: Any) -> Any:
-    """Note that a path of the weight of an arc weighs more now, or one less than the arc; return the heap's length."""
-    weight = np.uint64(values[at])
-    if new < weight:
-        return push(heap, length, 2 * at + np.int64(leads_down), new)
-    if old == weight and new != old and old != UNREACHABLE:
-        return push(heap, length, 2 * at + np.int64(leads_down), lesser(new, UNREACHABLE))
-    return length
+def may_change(weight: Any, old: Any, new: Any) -> Any:
+    """Return whether an arc may change if a path weighs another sum than before."""
+    return new < weight or (old == weight and new != old and old != UNREACHABLE)
 
 
 @jit
@@ -212,6 +240,142 @@ def entries_of(
     return length
 
 
+@jit
+def count_changes(
+    values: Uint32s,
+    arcs: Uint64s,
+    first: Index,
+    last: Index,
+    old_ends: Uint64s,
+    old_sum: Any,
+    new_ends: Uint64s,
+    new_sum: Any,
+) -> Any:
+    """Return how many arcs may change, by instructions for several of them."""
+    count: Any = 0
+    for other in range(np.uint64(first), np.uint64(last)):
+        weight = np.uint64(values[arcs[other]])
+        old, new = old_ends[other] + old_sum, new_ends[other] + new_sum
+        count += np.int64((new < weight) | ((old == weight) & (new != old) & (old != UNREACHABLE)))
+    return count
+
+
+@jit
+def place_columns(
+    tree: Tree, group: Index, listed: Any, above: Int64s, places: Int64s, row: Int64s, level: Int64s, of_level: Int64s
+) -> None:
+    """Find the arcs between ancestors of a supernode, which belong to the lower one of two.
+
+    Parameters
+    ----------
+    above
+        Place in the list of affected supernodes of the parent of each of them, or -1.
+    listed
+        The place of the supernode.
+    places
+        Filled: the ancestors' places in the rows of a supernode above, for each that has one of them, one after the
+        other.
+    row
+        Filled: first arc of each ancestor.
+    level
+        Filled: where the places in its rows begin in `places`.
+    of_level
+        Filled: for each ancestor the affected supernode that it belongs to, or -1, and its place there.
+    """
+    count = tree.groups[group + 1, ANCESTOR] - tree.groups[group, ANCESTOR]
+    for column in range(count):
+        places[column] = np.int64(tree.place[tree.groups[group, ANCESTOR] + column])
+    begin, end, upper = np.int64(0), np.int64(count), np.int64(tree.groups[group, PARENT])
+    listed = above[listed]
+    while end > 0:
+        outside = tree.groups[upper + 1, ANCESTOR] - tree.groups[upper, ANCESTOR]
+        last = end
+        while end > 0 and places[begin + end - 1] >= outside:
+            end -= 1
+            inside = places[begin + end] - outside
+            row[end], level[end] = row_of(tree, upper, inside), begin
+            of_level[2 * end], of_level[2 * end + 1] = listed, inside
+        first = tree.groups[upper, ANCESTOR]
+        for column in range(end):
+            places[begin + last + column] = np.int64(tree.place[first + places[begin + column]])
+        begin += last
+        upper = tree.groups[upper, PARENT]
+        if listed >= 0:
+            listed = above[listed]
+
+
+@inlined
+def group_of(tree: Tree, arc: Index) -> Any:
+    """Return the supernode that an arc belongs to."""
+    first, last = np.int64(0), np.int64(len(tree.groups)) - 1
+    while first + 1 < last:
+        middle = (first + last) >> 1
+        if tree.groups[middle, ARC] <= arc:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+@inlined
+def place_of(tree: Tree, group: Index, arc: Index) -> Any:
+    """Return the place in a supernode of the node that an arc belongs to."""
+    first, last = np.int64(0), tree.groups[group + 1, NODE] - tree.groups[group, NODE]
+    while first + 1 < last:
+        middle = (first + last) >> 1
+        if row_of(tree, group, middle) <= arc:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+@inlined
+def slot_of(table: Int64s, group: Index) -> Any:
+    """Return where a table with free slots, of some power of two, has a supernode, or may have it."""
+    mask = len(table) - 1
+    slot = (np.int64(group) * 40503 >> 3) & mask
+    while table[slot] >= 0 and table[slot] != group:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@jit_allocating
+def list_affected(tree: Tree, entries: Uint64s, part_of: Int32s, is_upper: Flag) -> tuple[Int64s, Int64s]:
+    """Return the supernodes of some arcs and all above, lower ones first, and the places of their parents in the list.
+
+    The supernodes are those of a subtree, unless `is_upper`. The place of a parent beyond it, or of none, is -1.
+    """
+    groups, table, count = np.empty(1024, np.int64), np.full(4096, -1, np.int64), np.int64(0)
+    for number in range(len(entries)):
+        group = group_of(tree, np.int64(entries[number] >> (KEY + ONE)))
+        while group >= 0 and (is_upper or part_of[group] >= 0):
+            slot = slot_of(table, group)
+            if table[slot] == group:
+                break
+            table[slot] = group
+            if count == len(groups):
+                larger = np.empty(2 * count, np.int64)
+                larger[:count] = groups
+                groups, table = larger, np.full(8 * count, -1, np.int64)
+                for known in range(count):
+                    table[slot_of(table, groups[known])] = groups[known]
+                table[slot_of(table, group)] = group
+            groups[count] = group
+            count += 1
+            group = tree.groups[group, PARENT]
+    groups = np.sort(groups[:count])[::-1].copy()
+    place = np.empty(len(table), np.int64)
+    for listed in range(count):
+        place[slot_of(table, groups[listed])] = listed
+    above = np.empty(count, np.int64)
+    for listed in range(count):
+        parent = tree.groups[groups[listed], PARENT]
+        is_listed = parent >= 0 and table[slot_of(table, parent)] == parent
+        above[listed] = place[slot_of(table, parent)] if is_listed else -1
+    return groups, above
+
+
 @jit_allocating
 def recustomize(
     tree: Tree,
@@ -237,7 +401,7 @@ def recustomize(
     first_out, head, weights
         The graph with its new weights.
     entries
-        Entries of the heap for the arcs that may change.
+        Entries for the arcs that may change.
     part_of, is_upper
         Subtree of each supernode, -1 above all of them; and whether arcs there are customized.
     up, down
@@ -253,125 +417,172 @@ def recustomize(
         The largest new weight that is finite, the largest finite one that was replaced, the number of steps, which is
         more than `most_work` if the arcs of the hierarchy are left without meaning, and the entries of arcs above.
     """
-    heap = np.empty(max(1024, 2 * len(entries)), np.uint64)
-    above, num_above = np.empty(1024, np.uint64), 0
-    length, work = np.int64(0), np.int64(0)
-    greatest = lost = np.uint64(0)
+    groups, above = list_affected(tree, entries, part_of, is_upper)
+    # The entries of each node, one after the other; those of a supernode's nodes begin at `node_at`.
+    node_at = np.empty(len(groups) + 1, np.int64)
+    node_at[0] = 0
+    for listed in range(len(groups)):
+        group = groups[listed]
+        node_at[listed + 1] = node_at[listed] + tree.groups[group + 1, NODE] - tree.groups[group, NODE]
+    latest = np.full(node_at[len(groups)], -1, np.int64)
+    waiting, before_it, num_waiting = np.empty(2048, np.uint64), np.empty(2048, np.int64), np.int64(0)
+    beyond, num_beyond = np.empty(1024, np.uint64), np.int64(0)
+    if len(entries) > len(waiting):
+        waiting, before_it = np.empty(2 * len(entries), np.uint64), np.empty(2 * len(entries), np.int64)
+    if len(entries) > len(beyond):
+        beyond = np.empty(2 * len(entries), np.uint64)
     for number in range(len(entries)):
-        length = push(heap, length, entries[number] >> KEY, entries[number] & UNREACHABLE)
-    # By place in the row of a node: the weights before, and the place of each ancestor in the front of a supernode; the
-    # places in the row whose weights have changed.
-    before_up, before_down = np.empty(longest + 1, np.uint32), np.empty(longest + 1, np.uint32)
-    place, low_at = np.empty(longest + 1, np.int64), np.int64(0)
-    changes = np.empty(2 * (longest + 1), np.int64)
-    while length > 0 and work <= most_work:
-        # The node that the arc belongs to, the last one whose row begins at the arc or before.
-        arc = np.int64(heap[0] >> (KEY + ONE))
-        first, last = np.int64(0), np.int64(len(tree.groups)) - 1
-        while first + 1 < last:
-            middle = (first + last) >> 1
-            if tree.groups[middle, ARC] <= arc:
-                first = middle
-            else:
-                last = middle
-        if part_of[first] < 0 and not is_upper:
-            if num_above == len(above):
-                larger = np.empty(2 * num_above, np.uint64)
-                larger[:num_above] = above
-                above = larger
-            above[num_above] = heap[0]
-            num_above += 1
-            pop(heap, length)
-            length -= 1
+        arc = np.int64(entries[number] >> (KEY + ONE))
+        group = group_of(tree, arc)
+        if part_of[group] < 0 and not is_upper:
+            beyond[num_beyond] = entries[number]
+            num_beyond += 1
             continue
-        group, count = first, tree.groups[first + 1, ANCESTOR] - tree.groups[first, ANCESTOR]
-        inside, bottom = np.int64(0), tree.groups[group, NODE]
-        first, last = np.int64(0), tree.groups[group + 1, NODE] - bottom
+        first, last = np.int64(0), np.int64(len(groups))  # in descending order
         while first + 1 < last:
             middle = (first + last) >> 1
-            if row_of(tree, group, middle) <= arc:
+            if groups[middle] >= group:
                 first = middle
             else:
                 last = middle
-        inside = first
-        low_at, row, columns = bottom + inside, row_of(tree, group, inside), count + inside
-        begin = tree.groups[group, ANCESTOR]
-        for column in range(columns):
-            before_up[column], before_down[column] = up[row + column], down[row + column]
-        ups, downs = np.int64(0), np.int64(0)
-        while length > 0 and np.int64(heap[0] >> (KEY + ONE)) >= row:
-            key, least, is_lost = heap[0] >> KEY, UNREACHABLE, False
-            leads_down, column = np.int64(key & ONE), np.int64(key >> ONE) - row
-            old = np.uint64(before_down[column]) if leads_down else np.uint64(before_up[column])
-            while length > 0 and heap[0] >> KEY == key:
-                value = heap[0] & UNREACHABLE
-                is_lost = is_lost or value > old or value == UNREACHABLE
-                least = lesser(least, value)
-                pop(heap, length)
-                length -= 1
-            high = np.int64(tree.ancestor[begin + column]) if column < count else bottom + column - count
-            enough = lesser(least, old)
-            found = enough
-            if is_lost:
-                tail, to = (high, low_at) if leads_down else (low_at, high)
-                given = given_weight(first_out, head, weights, node[tail], node[to])
-                # Only the given arc may be lighter than is known.
-                enough, least = lesser(enough, given), lesser(least, given)
-                enters, leaves = (up, down) if leads_down else (down, up)
-                found, steps = least_below(tree, below, enters, leaves, low_at, column, high, least, enough)
-                work += steps
-            if found == old:
+        at = node_at[first] + place_of(tree, group, arc)
+        waiting[num_waiting], before_it[num_waiting] = entries[number], latest[at]
+        latest[at] = num_waiting
+        num_waiting += 1
+    work = np.int64(0)
+    greatest = lost = np.uint64(0)
+    # By column of the row of a node: the weights before and after. Twice, for weights up and down: of the arcs that may
+    # change, the least weight of a path, 1, or 2 if a path is lost; these arcs, and those that have changed.
+    old_up, old_down = np.empty(longest + 1, np.uint64), np.empty(longest + 1, np.uint64)
+    new_up, new_down = np.empty(longest + 1, np.uint64), np.empty(longest + 1, np.uint64)
+    lightest, is_lost = np.empty(2 * (longest + 1), np.uint64), np.zeros(2 * (longest + 1), np.uint8)
+    touched, changes = np.empty(2 * (longest + 1), np.int64), np.empty(2 * (longest + 1), np.int64)
+    # See `place_columns`.
+    row_at, level = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
+    of_level, places = np.empty(2 * (longest + 1), np.int64), np.empty(1024, np.int64)
+    arcs = np.empty(longest + 1, np.uint64)
+    for listed in range(len(groups)):
+        group, is_placed = groups[listed], False
+        bottom, begin = tree.groups[group, NODE], tree.groups[group, ANCESTOR]
+        count, size = tree.groups[group + 1, ANCESTOR] - begin, tree.groups[group + 1, NODE] - bottom
+        for inside in range(size - 1, -1, -1):
+            entry = latest[node_at[listed] + inside]
+            if entry < 0 or work > most_work:
                 continue
-            if old != UNREACHABLE:
-                lost = greater(lost, old)
-            if found != UNREACHABLE:
-                greatest = greater(greatest, found)
-            if leads_down:
-                down[row + column] = found
-                downs += 1
-                changes[len(changes) - downs] = column
-            else:
-                up[row + column] = found
-                changes[ups] = column
-                ups += 1
-        if ups + downs == 0:
-            continue
-        if len(heap) < length + 2 * columns * (ups + downs):
-            larger = np.empty(2 * (length + 2 * columns * (ups + downs)), np.uint64)
-            larger[:length] = heap[:length]
-            heap = larger
-        work += columns * (ups + downs + 2)
-        for number in range(downs):
-            changes[ups + number] = changes[len(changes) - downs + number]
-        # Arcs between two ancestors belong to the lower of them. From supernode to supernode, those of its nodes that
-        # are ancestors, and all higher ones; `done` of the columns are below.
-        for column in range(columns):
-            place[column] = column
-        upper, end = group, columns
-        while upper >= 0 and end > 1:
-            outside = tree.groups[upper + 1, ANCESTOR] - tree.groups[upper, ANCESTOR]
-            while end > 0 and place[end - 1] >= outside:
-                end -= 1
-                first = row_of(tree, upper, place[end] - outside)
-                # Paths over the node that begin or end with the changed arc.
-                for number in range(ups + downs):
-                    is_up = number < ups
-                    column = changes[number]
-                    ins, outs = (before_down, before_up) if is_up else (before_up, before_down)
-                    new_ins, new_outs = (down, up) if is_up else (up, down)
-                    if column < end:
-                        at = first + place[column]
-                        old = np.uint64(ins[end]) + np.uint64(outs[column])
-                        new = np.uint64(new_ins[row + end]) + np.uint64(new_outs[row + column])
-                        length = look(heap, length, up if is_up else down, at, not is_up, old, new)
-                    elif column == end:
-                        for other in range(end):
-                            at = first + place[other]
-                            old = np.uint64(ins[other]) + np.uint64(outs[column])
-                            new = np.uint64(new_ins[row + other]) + np.uint64(new_outs[row + column])
-                            length = look(heap, length, down if is_up else up, at, is_up, old, new)
-            entry = tree.groups[upper, ANCESTOR]
-            for column in range(end):
-                place[column] = np.int64(tree.place[entry + place[column]])
-            upper = tree.groups[upper, PARENT]
-    return greatest, lost, work, above[:num_above].copy()
+            low_at, row, columns = bottom + inside, row_of(tree, group, inside), count + inside
+            num_touched = np.int64(0)
+            while entry >= 0:
+                key, value = np.int64(waiting[entry] >> KEY) - 2 * row, waiting[entry] & UNREACHABLE
+                old = np.uint64(down[row + (key >> 1)]) if key & 1 else np.uint64(up[row + (key >> 1)])
+                if is_lost[key] == 0:
+                    touched[num_touched], lightest[key], is_lost[key] = key, UNREACHABLE, 1
+                    num_touched += 1
+                if value > old or value == UNREACHABLE:
+                    is_lost[key] = 2
+                lightest[key] = lesser(lightest[key], value)
+                entry = before_it[entry]
+            for column in range(columns):
+                old_up[column], old_down[column] = up[row + column], down[row + column]
+            num_changes = np.int64(0)
+            for number in range(num_touched):
+                key = touched[number]
+                column, leads_down, least = key >> 1, key & 1, lightest[key]
+                old = old_down[column] if leads_down else old_up[column]
+                high = np.int64(tree.ancestor[begin + column]) if column < count else bottom + column - count
+                enough = lesser(least, old)
+                found = enough
+                if is_lost[key] == 2:
+                    tail, to = (high, low_at) if leads_down else (low_at, high)
+                    given = given_weight(first_out, head, weights, node[tail], node[to])
+                    # Only the given arc may be lighter than is known.
+                    enough, least = lesser(enough, given), lesser(least, given)
+                    enters, leaves = (up, down) if leads_down else (down, up)
+                    found, steps = least_below(tree, below, enters, leaves, low_at, column, high, least, enough)
+                    work += steps
+                is_lost[key] = 0
+                if found == old:
+                    continue
+                if old != UNREACHABLE:
+                    lost = greater(lost, old)
+                if found != UNREACHABLE:
+                    greatest = greater(greatest, found)
+                if leads_down:
+                    down[row + column] = found
+                else:
+                    up[row + column] = found
+                changes[num_changes] = key
+                num_changes += 1
+            if num_changes == 0:
+                continue
+            work += columns * (num_changes + 2)
+            for column in range(columns):
+                new_up[column], new_down[column] = up[row + column], down[row + column]
+            if not is_placed:
+                is_placed = True
+                needed, upper = count, tree.groups[group, PARENT]
+                while upper >= 0:
+                    needed, upper = needed + count, tree.groups[upper, PARENT]
+                if len(places) < needed:
+                    places = np.empty(2 * needed, np.int64)
+                place_columns(tree, group, listed, above, places, row_at, level, of_level)
+                for column in range(count, count + size):
+                    # The ancestors' places in the rows of their supernode's nodes are their columns.
+                    row_at[column], level[column] = row_of(tree, group, column - count), -1
+                    of_level[2 * column], of_level[2 * column + 1] = listed, column - count
+            most = num_waiting + columns * num_changes
+            if len(waiting) < most:
+                larger, larger_before = np.empty(2 * most, np.uint64), np.empty(2 * most, np.int64)
+                larger[:num_waiting], larger_before[:num_waiting] = waiting[:num_waiting], before_it[:num_waiting]
+                waiting, before_it = larger, larger_before
+            most = num_beyond + columns * num_changes
+            if len(beyond) < most and not is_upper:
+                larger = np.empty(2 * most, np.uint64)
+                larger[:num_beyond] = beyond[:num_beyond]
+                beyond = larger
+            # Paths over the node that begin or end with the changed arc, to or from another ancestor. The arc between
+            # both belongs to the lower one.
+            for number in range(num_changes):
+                key = changes[number]
+                column, is_up = key >> 1, key & 1 == 0
+                old_sum, new_sum = (old_up[column], new_up[column]) if is_up else (old_down[column], new_down[column])
+                old_ends, new_ends = (old_down, new_down) if is_up else (old_up, new_up)
+                values, others = (down, up) if is_up else (up, down)
+                first, begins, is_own = row_at[column], level[column], level[column] < 0
+                for other in range(column):
+                    arcs[other] = first + (other if is_own else places[begins + other])
+                for other in range(column + 1, columns):
+                    arcs[other] = row_at[other] + (column if level[other] < 0 else places[level[other] + column])
+                hits = count_changes(values, arcs, 0, column, old_ends, old_sum, new_ends, new_sum)
+                if hits > 0:
+                    for other in range(column):
+                        at = np.int64(arcs[other])
+                        old, new = old_ends[other] + old_sum, new_ends[other] + new_sum
+                        if may_change(np.uint64(values[at]), old, new):
+                            item = np.uint64(2 * at + np.int64(is_up)) << KEY | lesser(new, UNREACHABLE)
+                            owner = of_level[2 * column]
+                            if owner < 0:
+                                beyond[num_beyond] = item
+                                num_beyond += 1
+                            else:
+                                slot = node_at[owner] + of_level[2 * column + 1]
+                                waiting[num_waiting], before_it[num_waiting] = item, latest[slot]
+                                latest[slot] = num_waiting
+                                num_waiting += 1
+                hits = count_changes(others, arcs, column + 1, columns, old_ends, old_sum, new_ends, new_sum)
+                if hits == 0:
+                    continue
+                for other in range(column + 1, columns):
+                    at = np.int64(arcs[other])
+                    old, new = old_ends[other] + old_sum, new_ends[other] + new_sum
+                    if may_change(np.uint64(others[at]), old, new):
+                        item = np.uint64(2 * at + np.int64(not is_up)) << KEY | lesser(new, UNREACHABLE)
+                        owner = of_level[2 * other]
+                        if owner < 0:
+                            beyond[num_beyond] = item
+                            num_beyond += 1
+                        else:
+                            slot = node_at[owner] + of_level[2 * other + 1]
+                            waiting[num_waiting], before_it[num_waiting] = item, latest[slot]
+                            latest[slot] = num_waiting
+                            num_waiting += 1
+    return greatest, lost, work, beyond[:num_beyond].copy()
