@@ -30,6 +30,12 @@ ALSO_64 = (
     *("voronoi_begin", "voronoi_hook", "tree_arcs"),
 )
 ENDING_64 = "_64"
+#: Shaders that are also compiled for lists of supernodes that hang on few changes; see affected.glsl.
+ALSO_LISTED = (
+    *("customize_basic_outside", "customize_basic_fronts", "customize_perfect_outside", "customize_perfect_fronts"),
+    "customize_prune",
+)
+ENDING_LISTED = "_listed"
 
 
 class ShaderError(Exception):
@@ -39,11 +45,14 @@ class ShaderError(Exception):
 def sources() -> dict[str, Path]:
     """Return the source of every module by its name; names are unique across folders."""
     found = {path.stem: path for path in sorted(SOURCES.glob("*/*.comp"))}
-    return found | {f"{name}{ENDING_64}": found[name] for name in ALSO_64}
+    others = {f"{name}{ENDING_64}": found[name] for name in ALSO_64}
+    return found | others | {f"{name}{ENDING_LISTED}": found[name] for name in ALSO_LISTED}
 
 
 def options(name: str) -> list[str]:
     """Return the compiler's options for a module."""
+    if name.endswith(ENDING_LISTED):
+        return ["-DLISTED"]
     return ["-DDISTANCE_BITS=64"] if name.endswith(ENDING_64) else []
 
 

@@ -6,7 +6,12 @@
 #include "distance.glsl"
 #include "hierarchy.glsl"
 #include "outside_pairs.glsl"
-layout(std430, binding = 6) coherent buffer Marks { uint is_needless[]; };  // by arc
+#ifdef LISTED
+#define MARKS_BINDING 7
+#else
+#define MARKS_BINDING 6
+#endif
+layout(std430, binding = MARKS_BINDING) coherent buffer Marks { uint is_needless[]; };  // by arc
 
 void process_pair(Supernode s, uint i, uint j, uint between) {
     uint up = weight[between], down = weight[between + 1];

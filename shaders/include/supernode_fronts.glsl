@@ -8,7 +8,11 @@ layout(constant_id = 1) const uint FRONT_WORDS = 4096;
 
 layout(push_constant) uniform Push {
     uint begin;  // in the list
+#ifdef LISTED
+    uint level;
+#else
     uint end;
+#endif
     uint lanes;  // invocations of a supernode, a power of two
     uint words;  // words of shared memory of a supernode
     uint turns;  // the largest number of turns of a supernode
@@ -56,10 +60,11 @@ void process_pairs_last();
 void enumerate_fronts() {
     uint each = WORKGROUP_SIZE / lanes;
     lane = gl_LocalInvocationIndex % lanes;
-    for (uint start = begin + gl_WorkGroupID.x * each; start < end; start += gl_NumWorkGroups.x * each) {
+    uint last = END;
+    for (uint start = begin + gl_WorkGroupID.x * each; start < last; start += gl_NumWorkGroups.x * each) {
         uint g = start + gl_LocalInvocationIndex / lanes;
-        of_lane = supernodes[order[min(g, end - 1)]];
-        if (g >= end) of_lane.size = 0;
+        of_lane = supernodes[ORDER(min(g, last - 1))];
+        if (g >= last || of_lane.size == 1) of_lane.size = 0;
         uint size = of_lane.size, ancestor_count = of_lane.num_ancestors;
         base = gl_LocalInvocationIndex / lanes * words;
         pairs = pairs_of(size);

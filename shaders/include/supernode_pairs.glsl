@@ -5,7 +5,16 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(std430, binding = 3) coherent buffer Weights { uint weight[]; };  // of each arc: up, down
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+#ifdef LISTED
+// Supernodes that hang on few changes instead of all of them; see affected.glsl.
+#include "affected.glsl"
+#define ORDER(g) listed[g].x
+#define END (begin + state.count[level])
+#else
 layout(std430, binding = 5) readonly restrict buffer Order { uint order[]; };  // supernodes
+#define ORDER(g) order[g]
+#define END end
+#endif
 
 // Return the number of pairs of `count` nodes.
 uint pairs_of(uint count) {

@@ -6,19 +6,22 @@ The part that does not depend on weights is shared by all graphs with the same h
 Basic customization goes from the supernodes of the last level up to those of the first, perfect customization back
 down (Dibbelt, Strasser and Wagner, 2014). In both, one stage of a level is about pairs of ancestors of its supernodes.
 In the other one, a workgroup goes from node to node of a supernode, or dispatches do where that is much work. Then the
-downward arcs that no sweep needs are left out.
+downward arcs that no sweep needs are left out. After a change of few weights only what hangs on them is customized; see
+`vkssp.cch.recustomized`.
 """
 
 from __future__ import annotations
 
+import contextlib
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.fronts import WORDS_CONSTANT, chain_size, front_words
+from vkssp.cch.recustomized import PartialCustomization, Weights, pays
 from vkssp.cch.topology import MOST_ROUNDS, Batch, Topology, ancestor_counts, topologies
-from vkssp.errors import DeviceError
+from vkssp.errors import DeviceError, MemoryShortageError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
@@ -120,8 +123,11 @@ class CustomizedHierarchy(Resource):
 
     def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
         self.device, self.hierarchy = device, hierarchy
-        self._lock, self._is_read = ReentrantLock(), False
+        self._lock, self._is_begun, self._is_read = ReentrantLock(), False, False
         self._cut_short, self._overflow, self._times = 0, 0, [0.0] * (len(_STAGES) + 1)
+        # Made when few weights change for the first time; it needs memory.
+        self._partial: PartialCustomization | None = None
+        self._may_be_partial = True
         rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
         lengths, _ = ancestor_counts(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
@@ -141,7 +147,7 @@ class CustomizedHierarchy(Resource):
             raise
 
     def _make(self, topology: Topology, num_given: int, rows: Uint32s) -> None:
-        hierarchy, num_arcs = self.hierarchy, self.hierarchy.num_arcs
+        num_arcs = self.hierarchy.num_arcs
         self.supernodes, self.supernode_of = topology.supernodes, topology.supernode_of
         self.ancestor_depth = topology.ancestor_depth
         self.top, self.top_nodes, self.top_ancestors = topology.top, topology.top_nodes, topology.top_ancestors
@@ -169,12 +175,24 @@ class CustomizedHierarchy(Resource):
         perfect_inside = self._kernel("customize_perfect_inside", 6, 5, chain).on(*of_nodes)
         basic_fronts = self._kernel("customize_basic_fronts", 6, 6, chain, words).on(*of_nodes)
         perfect_fronts = self._kernel("customize_perfect_fronts", 6, 6, chain, words).on(*of_nodes)
-        levels = list(zip(inside.levels, outside.levels, strict=True))
+        self._levels = list(zip(inside.levels, outside.levels, strict=True))
+        self._outside = basic_outside, perfect_outside, prune
+        self._inside = (basic_fronts, basic_inside), (perfect_fronts, perfect_inside)
+        self._begin, self._pack = begin, pack
+        self._concerned = Weights(status, self._status, self._given, self.weights, marks, self.rows, self.arcs)
         self._recording = Recording(self.device, owner=self)
+        self._record()
+
+    def _record(self) -> None:
+        """Record the customization of all arcs."""
+        begin, pack, levels = self._begin, self._pack, self._levels
+        (basic_outside, perfect_outside, prune), (basic_inside, perfect_inside) = self._outside, self._inside
+        status, mapped, given, weights, marks, *_ = self._concerned
+        num_given = given.nbytes // 4
         with self._recording.record() as recording:
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
-            recording.fill(self.weights, UNREACHABLE)
+            recording.fill(weights, UNREACHABLE)
             recording.fill(marks, 0)
             recording.fill(status, 0)
             recording.barrier("transfer", "compute")
@@ -184,27 +202,31 @@ class CustomizedHierarchy(Resource):
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
             for of_inside, of_outside in reversed(levels):
-                self._record_inside(basic_fronts, basic_inside, of_inside)
+                self._record_inside(*basic_inside, of_inside)
                 self._record_outside(basic_outside, of_outside)
                 if of_outside:
                     recording.barrier()
+            if self._partial is not None:
+                recording.barrier("compute", "transfer")
+                recording.copy(weights, self._partial.basic, weights.nbytes)
+                recording.barrier("transfer", "compute")
             recording.timestamp(self._timestamps, 2)
             for of_inside, of_outside in levels:
                 self._record_outside(perfect_outside, of_outside)
                 if of_outside:
                     recording.barrier()
-                self._record_inside(perfect_fronts, perfect_inside, of_inside)
+                self._record_inside(*perfect_inside, of_inside)
             recording.timestamp(self._timestamps, 3)
             for _, of_outside in levels:  # in any order
                 self._record_outside(prune, of_outside)
             recording.barrier()
             recording.timestamp(self._timestamps, len(_STAGES) - 1)
             recording.bind(pack)
-            recording.push(pack, hierarchy.num_nodes)
-            recording.dispatch(self._groups(hierarchy.num_nodes))
+            recording.push(pack, self.hierarchy.num_nodes)
+            recording.dispatch(self._groups(self.hierarchy.num_nodes))
             recording.timestamp(self._timestamps, len(_STAGES))
             recording.barrier("compute", "transfer")
-            recording.copy(status, self._status, 4 * STATUS_WORDS)
+            recording.copy(status, mapped, 4 * STATUS_WORDS)
             recording.barrier("all", "all")
 
     def _record_outside(self, kernel: Bindings, batches: list[Batch]) -> None:
@@ -280,7 +302,8 @@ class CustomizedHierarchy(Resource):
     def customize(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> None:
         """Begin to customize the hierarchy for the weights of a graph with the same arcs.
 
-        The device does so before all that is submitted later.
+        The device does so before all that is submitted later. If few weights have changed, only what hangs on them is
+        customized, from the second time on, and the call waits for it.
 
         Parameters
         ----------
@@ -296,14 +319,39 @@ class CustomizedHierarchy(Resource):
         """
         with self._lock.held():
             self._recording.wait()  # the device reads the weights until then
+            if self._is_begun and not self._is_read:
+                self._read()
             if graph.num_arcs:
                 given = self._given.view()
                 if changed is None:
                     copy_to(given, graph.weight)
                 else:
                     given[changed] = graph.weight[changed]
+            # A sum that did not fit may hang on other arcs.
+            is_known = self._is_read and not self._overflow and not self._cut_short
             self._is_read = False
+            if changed is not None and is_known and self._partial is not None:
+                if self._partial.customize(graph, changed):
+                    self._read()
+                    if not self._cut_short:
+                        return
+                    self._is_read = False
+            elif changed is not None and self._partial is None and self._may_be_partial:
+                self._begin_partial()
             self._recording.submit()
+            self._is_begun = True
+
+    def _begin_partial(self) -> None:
+        """Keep from now on what partial customization needs, if the device has the memory for it."""
+        assert self.topology is not None
+        self._may_be_partial = False
+        if not pays(self.hierarchy, self.topology):
+            return
+        with contextlib.suppress(DeviceError, MemoryShortageError):
+            self._partial = PartialCustomization(
+                self.hierarchy, self.topology, self._concerned, self._timestamps, self._workgroup, self
+            )
+            self._record()
 
     def _finish(self) -> None:
         """Wait until the device has customized the hierarchy, and read the status.
@@ -316,10 +364,14 @@ class CustomizedHierarchy(Resource):
         with self._lock.held():
             if not self._is_read:
                 self._recording.wait()
-                self._cut_short, self._overflow = self._status.view().tolist()
-                self._times = self._timestamps.read_all(0, len(_STAGES) + 1)
-                self._is_read = True
+                self._read()
         check_loops(self.device, self._cut_short)
+
+    def _read(self) -> None:
+        """Read the status and the times."""
+        self._cut_short, self._overflow = self._status.view().tolist()
+        self._times = self._timestamps.read_all(0, len(_STAGES) + 1)
+        self._is_read = True
 
     @property
     def saturated(self) -> bool:

@@ -1,0 +1,103 @@
+// Partial customization: lists the supernodes for which an arc of a listed one matters that has another weight now: a
+// path from one of their nodes over the arc was as light as the arc that stands for it, or is now. Otherwise neither
+// their weights nor the marks of their arcs change.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "hierarchy.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+layout(std430, binding = 3) readonly restrict buffer Weights { uvec2 weight[]; };  // of each arc: up, down
+layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+#include "affected.glsl"
+#include "change.glsl"
+layout(std430, binding = 8) readonly restrict buffer Before { uvec2 before[]; };
+layout(std430, binding = 9) readonly restrict buffer Below { uint below[]; };  // see supernodes_below in topology.py
+
+layout(push_constant) uniform Push {
+    uint begin;  // in the list
+    uint level;
+    uint parts;   // workgroups that share the nodes of a supernode, a power of two
+    uint slices;  // workgroups that share the supernodes below a node, a power of two
+    uint num_nodes;
+};
+
+const uint ROOM = 256;
+shared uint changed[ROOM];  // arcs of a node, by their places
+shared uint num_changed;
+
+// Whether a sum of two weights is finite and no more than a third one.
+bool reaches(uint one, uint other, uint least) {
+    if (one == UNREACHABLE || other == UNREACHABLE) return false;
+    uint sum = extend(one, other);
+    return sum != UNREACHABLE && sum <= least;
+}
+
+// Whether an arc between two ancestors of a node, with the weights `between`, is part of a path that is as light as the
+// arc from the node, or to it, that stands for the path.
+bool matters(uvec2 low, uvec2 high, uvec2 between) {
+    return reaches(low.x, between.x, high.x) || reaches(high.x, between.y, low.x) ||
+           reaches(between.y, low.y, high.y) || reaches(between.x, high.y, low.y);
+}
+
+// Return the place of an ancestor before another one's, or NO_INDEX.
+uint place_before(Supernode s, uint rank, uint end) {
+    uint first = 0, last = end;
+    while (first < last) {
+        uint middle = (first + last) / 2;
+        if (ancestors[s.first_ancestor + middle] < rank) first = middle + 1;
+        else last = middle;
+    }
+    return first < end && ancestors[s.first_ancestor + first] == rank ? first : NO_INDEX;
+}
+
+void process_below(uint entry, uint high, uvec2 old, uvec2 now) {
+    uint group = below[num_nodes + 1 + 2 * entry], i = below[num_nodes + 2 + 2 * entry];
+    if (is_listed(group)) return;
+    Supernode s = supernodes[group];
+    uint j = place_before(s, high, i);
+    if (j == NO_INDEX) return;
+    for (uint place = 0; place < s.size; ++place) {
+        uint row = first_arc_of(s, place);
+        uvec2 to_low = weight[row + i], to_high = weight[row + j];
+        if (matters(to_low, to_high, old) || matters(to_low, to_high, now)) {
+            add_to_list(group);
+            return;
+        }
+    }
+}
+
+void process_node(Supernode s, uint place, uint first_before, uint slice) {
+    uint row = first_arc_of(s, place), columns = s.num_ancestors + place, node = s.first_node + place;
+    uint first = below[node] + slice, end = below[node + 1];
+    for (uint start = 0; start < columns; start += ROOM) {
+        if (gl_LocalInvocationIndex == 0) num_changed = 0;
+        barrier();
+        for (uint i = start + gl_LocalInvocationIndex; i < min(start + ROOM, columns); i += WORKGROUP_SIZE) {
+            if (weight[row + i] != before[first_before + row - s.first_arc + i]) changed[atomicAdd(num_changed, 1)] = i;
+        }
+        barrier();
+        uint count = num_changed, entries = first < end ? (end - first + slices - 1) / slices : 0;
+        for (uint t = gl_LocalInvocationIndex; t < entries * count; t += WORKGROUP_SIZE) {
+            uint column = changed[t % count];
+            uint high = column < s.num_ancestors ? ancestors[s.first_ancestor + column]
+                                                 : s.first_node + column - s.num_ancestors;
+            process_below(first + t / count * slices, high, before[first_before + row - s.first_arc + column],
+                          weight[row + column]);
+        }
+        barrier();
+    }
+}
+
+void main() {
+    uint end = begin + state.count[level], shares = parts * slices;
+    uint share = gl_WorkGroupID.x % shares, slice = share % slices;
+    if (state.gave_up == 0) {
+        for (uint g = begin + gl_WorkGroupID.x / shares; g < end; g += max(1, gl_NumWorkGroups.x / shares)) {
+            Supernode s = supernodes[listed[g].x];
+            for (uint place = share / slices; place < s.size; place += parts) process_node(s, place, listed[g].y, slice);
+        }
+    }
+    check_loops();
+}

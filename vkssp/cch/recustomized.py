@@ -1,0 +1,344 @@
+"""Partial customization on a device: the weights of a hierarchy after few weights of the graph have changed.
+
+Basic customization is about the supernodes of the changed arcs and all above them. What paths over other supernodes
+contribute to their arcs is gathered at once; the rest goes level by level, as with all supernodes. Perfect
+customization begins with the same supernodes. Wherever the weight of an arc differs from the one before, the supernodes
+below it are listed for which it matters, and only these are customized, pruned and packed again. The results are those
+of customizing everything. All of it is recorded once: the device counts the supernodes itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cch.fronts import WORDS_CONSTANT, Front, chain_size, front_of, front_words
+from vkssp.cch.topology import Topology
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.graph import Graph
+from vkssp.graph.csr import within
+from vkssp.graph.hierarchy import Hierarchy, Indices
+from vkssp.resource import Resource
+
+#: Fewest arcs of a hierarchy that is customized partly; below, customizing everything takes about as long.
+FEWEST_ARCS = 1 << 22
+#: Most changed arcs, as a share of the supernodes and at all; with more, everything is customized.
+SHARE, MOST_CHANGED = 1 / 64, 4096
+# Most supernodes above them, and most parts of lists below their nodes, of so many entries.
+_MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 16, 1 << 18, 64
+#: Share of the arcs whose weights may be kept while they change, and fewest of them.
+ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
+# Words of a change before its lists, and of the state before the counts of levels; see shaders/include.
+_HEAD, _STATE = 7, 2
+# Workgroups of a dispatch at most, on a GPU and on a software device; invocations of a supernode where its arcs are
+# copied; of one of many pairs, at most.
+_MOST_GROUPS, _SOFTWARE_GROUPS, _LANES, _MOST_LANES = 4096, 64, 64, 4096
+# Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
+_MOST_PARTS, _MOST_SLICES = 64, 32
+SLICE = 64
+
+
+class Weights(NamedTuple):
+    """Buffers of a customized hierarchy that a change concerns.
+
+    `given` has the weights of the graph, and `mapped` is where the host reads the status.
+    """
+
+    status: Buffer
+    mapped: Buffer
+    given: Buffer
+    weights: Buffer
+    marks: Buffer
+    rows: Buffer
+    arcs: Buffer
+
+
+class _Level(NamedTuple):
+    """Dispatches for the listed supernodes of a level."""
+
+    first: int
+    length: int
+    outside: int
+    front: Front | None
+    size: int
+    parts: int
+    slices: int
+
+
+def pays(hierarchy: Hierarchy, topology: Topology) -> bool:
+    """Return whether a hierarchy is large, and all of its supernodes fit into shared memory, which this needs."""
+    is_fit = all(batch.front is not None for batches in topology.inside.levels for batch in batches)
+    return is_fit and hierarchy.num_arcs >= max(1, FEWEST_ARCS)
+
+
+class PartialCustomization(Resource):
+    """Customization of few arcs of a hierarchy on a device.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The hierarchy.
+    topology : Topology
+        The same on a device.
+    weights : Weights
+        Its weights there.
+    timestamps : Timestamps
+        Times of the stages, of which there are five.
+    workgroup : int
+        Invocations of a workgroup.
+    owner : Resource
+        The resource that closes this one.
+
+    Attributes
+    ----------
+    basic : Buffer
+        Weights of basic customization, which each customization of all arcs writes here, too.
+
+    Raises
+    ------
+    DeviceError
+        If the device has too little memory.
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        topology: Topology,
+        weights: Weights,
+        timestamps: Timestamps,
+        workgroup: int,
+        owner: Resource,
+    ) -> None:
+        super().__init__(owner)
+        self.device, self._hierarchy, self._topology = topology.device, hierarchy, topology
+        self._timestamps, self._workgroup = timestamps, workgroup
+        try:
+            self._make(weights)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, weights: Weights) -> None:
+        device, hierarchy, topology = self.device, self._hierarchy, self._topology
+        count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
+        self._first_below: npt.NDArray[np.uint32] = np.concatenate([[0], np.cumsum(count)]).astype(np.uint32)
+        self._number = 0
+        self._room = min(hierarchy.num_arcs, max(LEAST_ROOM, int(ROOM_SHARE * hierarchy.num_arcs)))
+        self._first_list = _HEAD + hierarchy.num_levels + 1
+        self.basic = self._buffer("the weights of basic customization", 8 * hierarchy.num_arcs)
+        before = self._buffer("the weights before a change", 8 * self._room)
+        listed = self._buffer("the listed supernodes", 16 * hierarchy.num_supernodes)
+        state = self._buffer("the state of a change", 4 * (_STATE + hierarchy.num_levels))
+        chunks = min(_MOST_CHUNKS, len(hierarchy.ancestor) // _CHUNK + hierarchy.num_nodes)
+        words = self._first_list + min(_MOST_GIVEN, hierarchy.num_supernodes) + 3 * chunks
+        self._change = Buffer(device, 4 * words, mapped=True, name="the change", owner=self)
+        self._ended = Buffer(device, 4 * _STATE, mapped=True, name="the end of a change", owner=self)
+        below, status = topology.below(), weights.status
+        clear = Recording(device, owner=self)
+        with clear.record() as recording:
+            recording.fill(listed, 0)
+            recording.barrier("all", "all")
+        clear.submit()
+        clear.wait()
+        of_basic = (topology.supernodes, topology.supernode_of, status, self.basic)
+        of_perfect = (topology.supernodes, topology.supernode_of, status, weights.weights)
+        lists = (topology.ancestors, listed, state)
+        begin = self._kernel("recustomize_begin", 8, 0).on(*of_basic, *lists, self._change)
+        given = self._kernel("customize_weights", 3, 1).on(weights.given, topology.places, self.basic)
+        gather = self._kernel("recustomize_gather", 9, 1).on(*of_basic, *lists, self._change, below)
+        fronts = [
+            self._kernel(name, 7, 6, chain_size(device), front_words(device)).on(*values, *lists)
+            for name, values in (
+                ("customize_basic_fronts_listed", of_basic),
+                ("customize_perfect_fronts_listed", of_perfect),
+            )
+        ]
+        basic_outside = self._kernel("customize_basic_outside_listed", 7, 3).on(*of_basic, *lists)
+        perfect_outside = self._kernel("customize_perfect_outside_listed", 7, 3).on(*of_perfect, *lists)
+        restore = self._kernel("recustomize_restore", 10, 3).on(
+            *(*of_perfect, self.basic, listed, state, self._change, before, weights.marks)
+        )
+        spread = self._kernel("recustomize_spread", 10, 5).on(*of_perfect, *lists, self._change, before, below)
+        prune = self._kernel("customize_prune_listed", 8, 3).on(*of_perfect, *lists, weights.marks)
+        pack = self._kernel("recustomize_pack", 10, 3).on(
+            *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
+        )
+        levels, num_given = self._levels(), weights.given.nbytes // 4
+        self._recording = Recording(device, owner=self)
+        with self._recording.record() as recording:
+            recording.barrier("all", "all")
+            recording.timestamp(self._timestamps, 0)
+            recording.fill(status, 0)
+            recording.fill(state, 0)
+            recording.barrier("transfer", "compute")
+            recording.bind(begin)
+            recording.dispatch(self._groups(self._most_groups))
+            recording.barrier()
+            recording.bind(given)
+            recording.push(given, num_given)
+            recording.dispatch(min(max(1, -(-num_given // self._workgroup)), self.device.limits.workgroups))
+            recording.bind(gather)
+            recording.push(gather, hierarchy.num_nodes)
+            recording.dispatch(self._groups(self._most_groups))
+            recording.barrier()
+            recording.timestamp(self._timestamps, 1)
+            for number, level in reversed(list(enumerate(levels))):
+                self._record_fronts(fronts[0], number, level)
+                self._record(basic_outside, number, level, level.outside)
+                recording.barrier()
+            recording.timestamp(self._timestamps, 2)
+            for number, level in enumerate(levels):
+                self._record(restore, number, level, _LANES)
+                recording.barrier()
+                if level.outside:
+                    self._record(perfect_outside, number, level, level.outside)
+                    recording.barrier()
+                self._record_fronts(fronts[1], number, level)
+                shares = level.parts * level.slices
+                recording.bind(spread)
+                recording.push(spread, level.first, number, level.parts, level.slices, hierarchy.num_nodes)
+                recording.dispatch(max(1, self._groups(shares * level.length) // shares) * shares)
+                self._record(prune, number, level, level.outside)
+                recording.barrier()
+            recording.timestamp(self._timestamps, 3)
+            recording.timestamp(self._timestamps, 4)
+            for number, level in enumerate(levels):
+                self._record(pack, number, level, _LANES)
+            recording.timestamp(self._timestamps, 5)
+            recording.barrier("compute", "transfer")
+            recording.copy(state, self._ended, 4 * _STATE)
+            recording.copy(status, weights.mapped, weights.mapped.nbytes)
+            recording.barrier("all", "all")
+
+    def _levels(self) -> list[_Level]:
+        """Return the dispatches of all levels."""
+        hierarchy = self._hierarchy
+        size, num_ancestors = hierarchy.size.astype(np.int64), hierarchy.num_ancestors.astype(np.int64)
+        below = np.diff(self._first_below.astype(np.int64))
+        first_node, bounds = hierarchy.first_node.astype(np.int64), hierarchy.first_of_level.tolist()
+        levels = []
+        for level, batches in enumerate(self._topology.outside.levels):
+            first, end = int(bounds[level]), int(bounds[level + 1])
+            which, largest = slice(first, end), int(size[first:end].max())
+            front = front_of(self.device, size[which], num_ancestors[which], chain_size(self.device))
+            most_below = int(below[first_node[first] : first_node[end]].max())
+            levels.append(
+                _Level(
+                    first,
+                    end - first,
+                    min(_MOST_LANES, max((batch.lanes for batch in batches), default=0)),
+                    front if largest > 1 else None,
+                    largest,
+                    _power(min(_MOST_PARTS, largest)),
+                    _power(min(_MOST_SLICES, most_below // SLICE)),
+                )
+            )
+        return levels
+
+    def _record(self, kernel: Bindings, number: int, level: _Level, lanes: int) -> None:
+        """Record a dispatch for the listed supernodes of a level with so many invocations each, if there are any."""
+        if lanes:
+            self._recording.bind(kernel)
+            self._recording.push(kernel, level.first, number, lanes)
+            self._recording.dispatch(self._groups(-(-level.length * lanes // self._workgroup)))
+
+    def _record_fronts(self, kernel: Bindings, number: int, level: _Level) -> None:
+        """Record a dispatch for the nodes of listed supernodes of a level, and a barrier."""
+        if level.front is not None:
+            lanes, words, parts = level.front
+            self._recording.bind(kernel)
+            self._recording.push(kernel, level.first, number, lanes, words, level.size - 1, parts)
+            self._recording.dispatch(self._groups(-(-level.length * lanes // chain_size(self.device))))
+            self._recording.barrier()
+
+    @property
+    def _most_groups(self) -> int:
+        return _SOFTWARE_GROUPS if self.device.info.kind == "cpu" else _MOST_GROUPS
+
+    def _groups(self, wanted: int) -> int:
+        return min(max(1, wanted), self._most_groups, self.device.limits.workgroups)
+
+    def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0, words: int = 0) -> Kernel:
+        return Kernel(
+            self.device,
+            name,
+            bindings=bindings,
+            push_constants=push_constants,
+            workgroup_size=size or self._workgroup,
+            constants={WORDS_CONSTANT: words} if words else None,
+            shared_bytes=4 * words,
+            owner=self,
+        )
+
+    def _buffer(self, name: str, nbytes: int) -> Buffer:
+        return Buffer(self.device, nbytes, name=name, owner=self)
+
+    def customize(self, graph: Graph, changed: Indices) -> bool:
+        """Customize what hangs on changed arcs of a graph, whose weights the device has, and wait for it.
+
+        Returns
+        -------
+        bool
+            Whether it was done. If not, the hierarchy must not be searched before all of it has been customized.
+        """
+        if len(changed) > min(MOST_CHANGED, SHARE * self._hierarchy.num_supernodes):
+            return False
+        given = self._given_supernodes(graph, changed)
+        if given is None:
+            return False
+        chunks = self._chunks(given)
+        words = self._change.view()
+        first_chunk = self._first_list + len(given)
+        if first_chunk + chunks.size > len(words):
+            return False
+        self._number += 1
+        hierarchy = self._hierarchy
+        words[:_HEAD] = (
+            *(self._number, self._room, hierarchy.num_supernodes),
+            *(len(given), self._first_list - _HEAD, len(chunks), first_chunk - _HEAD),
+        )
+        if self._number == 1:
+            words[_HEAD : self._first_list] = hierarchy.first_of_level
+        words[self._first_list : first_chunk] = given
+        words[first_chunk : first_chunk + chunks.size] = chunks.reshape(-1)
+        self._recording.submit()
+        self._recording.wait()
+        _, gave_up = self._ended.view().tolist()
+        return not gave_up
+
+    def _given_supernodes(self, graph: Graph, changed: Indices) -> Indices | None:
+        """Return the supernodes of arcs and all above them, or None if they are many."""
+        hierarchy = self._hierarchy
+        tail = hierarchy.rank[np.searchsorted(graph.first_out, changed, "right") - 1]
+        head = hierarchy.rank[graph.head[changed]]
+        lower = np.maximum(tail, head)[tail != head]
+        parent, supernode, found = hierarchy.parent, hierarchy.supernode, set[int]()
+        for group in set(supernode[lower].tolist()):
+            while group not in found:
+                found.add(group)
+                above = parent.item(group)
+                if above < 0:
+                    break
+                group = supernode.item(above)
+            if len(found) > _MOST_GIVEN:
+                return None
+        return np.array(sorted(found), np.int64)
+
+    def _chunks(self, groups: Indices) -> npt.NDArray[np.uint32]:
+        """Return the lists of supernodes below the nodes of some supernodes in parts, shape (k, 3)."""
+        size = self._hierarchy.size[groups].astype(np.int64)
+        nodes = np.repeat(self._hierarchy.first_node[groups].astype(np.int64), size) + within(size)
+        first, end = self._first_below[nodes].astype(np.int64), self._first_below[nodes + 1].astype(np.int64)
+        count = -(-(end - first) // _CHUNK)
+        begin = np.repeat(first, count) + _CHUNK * within(count)
+        parts = np.stack([np.repeat(nodes, count), begin, np.minimum(begin + _CHUNK, np.repeat(end, count))], axis=1)
+        return parts.astype(np.uint32)
+
+
+def _power(count: int) -> int:
+    """Return the smallest power of two that is not less than a number."""
+    return 1 << max(0, count - 1).bit_length()
