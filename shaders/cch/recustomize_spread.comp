@@ -26,6 +26,7 @@ layout(push_constant) uniform Push {
 const uint ROOM = 256;
 shared uint changed[ROOM];  // arcs of a node, by their places
 shared uint num_changed;
+shared uint had_given_up;  // for all invocations alike, since others may give up meanwhile
 
 // Whether a sum of two weights is finite and no more than a third one.
 bool reaches(uint one, uint other, uint least) {
@@ -93,7 +94,9 @@ void process_node(Supernode s, uint place, uint first_before, uint slice) {
 void main() {
     uint end = begin + state.count[level], shares = parts * slices;
     uint share = gl_WorkGroupID.x % shares, slice = share % slices;
-    if (state.gave_up == 0) {
+    if (gl_LocalInvocationIndex == 0) had_given_up = state.gave_up;
+    barrier();
+    if (had_given_up == 0) {
         for (uint g = begin + gl_WorkGroupID.x / shares; g < end; g += max(1, gl_NumWorkGroups.x / shares)) {
             Supernode s = supernodes[listed[g].x];
             for (uint place = share / slices; place < s.size; place += parts) process_node(s, place, listed[g].y, slice);

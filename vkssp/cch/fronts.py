@@ -14,7 +14,7 @@ from vkssp.graph.hierarchy import Indices
 #: Specialization constant of the shaders: words of shared memory of a workgroup.
 WORDS_CONSTANT = 1
 #: Most words of shared memory that are used, so that several workgroups fit into a processor of a GPU.
-MOST_WORDS = 12_288
+MOST_WORDS = 11_264
 # Invocations of a workgroup that goes from node to node, on a GPU and on a software device.
 _SIZE, _SOFTWARE_SIZE = 512, 64
 

@@ -34,11 +34,12 @@ _MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 16, 1 << 18, 64
 ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
 # Words of a change before its lists, and of the state before the counts of levels; see shaders/include.
 _HEAD, _STATE = 7, 2
-# Workgroups of a dispatch at most, on a GPU and on a software device; invocations of a supernode where its arcs are
-# copied; of one of many pairs, at most.
-_MOST_GROUPS, _SOFTWARE_GROUPS, _LANES, _MOST_LANES = 4096, 64, 64, 4096
+# Workgroups of a dispatch at most, on a GPU and on a software device; supernodes of a level that they are meant for.
+_MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 8192, 64, 256
+# Invocations of a supernode where its arcs are copied; of one of many pairs, at most.
+_LANES, _MOST_LANES = 64, 4096
 # Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
-_MOST_PARTS, _MOST_SLICES = 64, 32
+_MOST_PARTS, _MOST_SLICES = 32, 8
 SLICE = 64
 
 
@@ -58,7 +59,7 @@ class Weights(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """Dispatches for the listed supernodes of a level."""
+    """Dispatches for the listed supernodes of a level, of which there are `length` or few more."""
 
     first: int
     length: int
@@ -229,7 +230,7 @@ class PartialCustomization(Resource):
             levels.append(
                 _Level(
                     first,
-                    end - first,
+                    min(end - first, _LISTED),
                     min(_MOST_LANES, max((batch.lanes for batch in batches), default=0)),
                     front if largest > 1 else None,
                     largest,
