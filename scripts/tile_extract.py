@@ -33,10 +33,12 @@ from vkssp.osm.pbf import Blob, fields, find_blobs
 from vkssp.signals import undoing
 
 Bytes = npt.NDArray[np.uint8]
-#: Fields of a group with nodes, ways and relations.
-DENSE, WAYS, RELATIONS = 2, 3, 4
-#: Units of coordinates in a degree, and in the circle.
-DEGREE, CIRCLE = 10_000_000, 3_600_000_000
+#: Fields of a group: single nodes, nodes together, ways, and relations.
+NODE, DENSE, WAYS, RELATIONS = 1, 2, 3, 4
+#: For each of these, the field of the objects with the list of ids of nodes or members.
+IDS = (0, 0, 1, 8, 9)
+#: Units of coordinates in the circle.
+CIRCLE = 3_600_000_000
 #: Bytes for which there is room beside a block, since its numbers may become longer; and in each object.
 _ROOM, _ROOM_OF_OBJECT = 1 << 10, 32
 #: What is known about a block: bits of its kinds, numbers of its nodes, its largest id, its longitudes.
@@ -117,7 +119,7 @@ def shift_object(data: Bytes, begin: Any, end: Any, kind: Any, by: Any, east: An
         low, high = field_end(data, after, tag)
         field = tag >> 3
         to = put(out, to, tag)
-        if field == 1 and kind == DENSE or field == 8 and kind == WAYS or field == 9 and kind == RELATIONS:
+        if field == IDS[kind]:
             to = shift_list(data, low, high, by, out, to)
         elif field == 9 and kind == DENSE:
             to = shift_list(data, low, high, east, out, to)
@@ -226,7 +228,7 @@ def about(path: Path, blob: Blob) -> list[int]:
         if field in (17, 19, 20) and value != (100 if field == 17 else 0):
             raise FormatError(f"{path} has unusual units of coordinates; write it anew by a program such as osmium")
     measure_block(block, found)
-    if found[KINDS] & 2 or (found[KINDS] & 1 << WAYS and found[KINDS] & 1 << DENSE and False):
+    if found[KINDS] & 1 << NODE:
         raise FormatError(f"{path} has nodes that are not dense; write it anew by a program such as osmium")
     return [int(value) for value in found]
 
@@ -299,7 +301,8 @@ def write(copies: list[tuple[Source, int, int]], target: Path) -> None:
     )
     with target.open("wb") as stream:
         stream.write(blob_of(b"OSMHeader", features))
-        for packed in tqdm(run_ahead(tasks(), 2 * num_cores()), target.name, total=sum(1 for _ in tasks()), unit=" blobs"):
+        blobs = run_ahead(tasks(), 2 * num_cores())
+        for packed in tqdm(blobs, target.name, total=sum(1 for _ in tasks()), unit=" blobs"):
             stream.write(packed)
 
 

@@ -71,20 +71,20 @@ def _compiled(function: Function, options: dict[str, Any]) -> Function:
             from vkssp.jit_compiler import KernelCompiler
 
             own["pipeline_class"] = KernelCompiler
-    return _cached(numba.njit(**own, **_OPTIONS, **_NEVER_ALLOCATES)(function), function)
+    return _cached(numba.njit(**own, **_OPTIONS, **_NEVER_ALLOCATES)(function), function, allocates=False)
 
 
 def jit_allocating(function: Function) -> Function:
     """Return what `jit` does, for a function that makes arrays."""
-    return _cached(require_numba().njit(**_OPTIONS)(function), function)
+    return _cached(require_numba().njit(**_OPTIONS)(function), function, allocates=True)
 
 
-def _cached(compiled: Any, function: Function) -> Function:
+def _cached(compiled: Any, function: Function, *, allocates: bool) -> Function:
     from vkssp.jit_cache import Cache
 
     # A cached function does not notice changes of functions that it calls in other folders, so kernels call none.
     with suppress(RuntimeError):  # no folder for a cache: compiled anew in each process
-        compiled._cache = Cache(function)
+        compiled._cache = Cache(function, allocates=allocates)
     made: Function = compiled
     return made
 

@@ -64,8 +64,9 @@ class Cache(FunctionCache):
 
     _impl_class = _Checked
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, allocates: bool = True) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        self._allocates = allocates
         folder = Path(self.cache_path)
         if not is_trusted(folder, Path(function.__code__.co_filename)):
             raise RuntimeError(f"{folder} belongs to another user, or everybody may write to it")
@@ -78,8 +79,13 @@ class Cache(FunctionCache):
 
     def load_overload(self, *arguments: Any) -> Any:
         """Return the compiled code for some types, or None."""
+        load: Callable[..., Any] = super().load_overload
+        if not self._allocates:
+            # Else numba would first prepare the compiler, which takes longer than all else, and do so again before it
+            # compiles. Code that makes arrays needs a part of that.
+            load = getattr(super(), "_load_overload", load)
         with suppress(Exception):  # a damaged file raises whatever pickle raises
-            return super().load_overload(*arguments)  # type: ignore[no-untyped-call]
+            return load(*arguments)
         return None
 
     def save_overload(self, *arguments: Any) -> None:

@@ -5,6 +5,7 @@ A country has millions of roads, but few thousand combinations of the tags that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import nan
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from vkssp.osm.nodes import node_attributes, node_keys
 from vkssp.osm.profile import Profile
 from vkssp.osm.restrictions import conditional_keys, restriction_keys
 from vkssp.osm.turn_tags import OBSTACLE_KEYS, Obstacle, TurnCollector
-from vkssp.osm.ways import Tags, way_attributes, way_keys
+from vkssp.osm.ways import Tags, WayAttributes, way_attributes, way_keys
 
 #: Tags of an object that matter: keys and values by turns.
 Combination = tuple[str, ...]
@@ -102,15 +103,20 @@ class Meanings:
 
     def __init__(self, profile: Profile, turns: TurnCollector | None) -> None:
         self._profile, self._turns = profile, turns
-        self.way_keys, self.node_keys = way_keys(profile) | GUIDE_KEYS, node_keys(profile) | OBSTACLE_KEYS
+        self._attribute_keys = way_keys(profile)
+        self.way_keys, self.node_keys = self._attribute_keys | GUIDE_KEYS, node_keys(profile) | OBSTACLE_KEYS
         self.class_names = tuple(profile.classes)
         self._ways: dict[Combination, WayMeaning] = {}
+        self._attributes: dict[Combination, WayAttributes] = {}
+        self._guides: dict[tuple[Combination, bool, bool], Guide] = {}
         self._nodes: dict[Combination, NodeMeaning] = {}
 
     def of_way(self, tags: Tags) -> WayMeaning:
         """Return the meaning of a way's tags."""
         # Broken tags cannot be listed.
-        return self._new_way(tags) if isinstance(tags, BrokenTags) else self.way(_kept(tags, self.way_keys))
+        if isinstance(tags, BrokenTags):
+            return self._meaning(tags, way_attributes(tags, self._profile), guide_of)
+        return self.way(_kept(tags, self.way_keys))
 
     def of_node(self, tags: Tags) -> NodeMeaning:
         """Return the meaning of a node's tags."""
@@ -120,7 +126,23 @@ class Meanings:
         """Return the meaning of those tags of a way that matter."""
         found = self._ways.get(combination)
         if found is None:
-            found = self._ways[combination] = self._new_way(_tags(combination))
+            tags = _tags(combination)
+            found = self._ways[combination] = self._meaning(tags, self._attributes_of(tags), self._guide_of)
+        return found
+
+    def _attributes_of(self, tags: Tags) -> WayAttributes:
+        # Many combinations differ only in tags for instructions.
+        part = _kept(tags, self._attribute_keys)
+        found = self._attributes.get(part)
+        if found is None:
+            found = self._attributes[part] = way_attributes(_tags(part), self._profile)
+        return found
+
+    def _guide_of(self, tags: Tags, open_directions: tuple[bool, bool]) -> Guide:
+        part = _kept(tags, GUIDE_KEYS)
+        found = self._guides.get((part, *open_directions))
+        if found is None:
+            found = self._guides[part, *open_directions] = guide_of(_tags(part), open_directions)
         return found
 
     def node(self, combination: Combination) -> NodeMeaning:
@@ -130,8 +152,9 @@ class Meanings:
             found = self._nodes[combination] = self._new_node(_tags(combination))
         return found
 
-    def _new_way(self, tags: Tags) -> WayMeaning:
-        found = way_attributes(tags, self._profile)
+    def _meaning(
+        self, tags: Tags, found: WayAttributes, guide: Callable[[Tags, tuple[bool, bool]], Guide]
+    ) -> WayMeaning:
         roundabout = tags.get("junction", "") in self._profile.oneway.junctions
         link = tags.get("highway", "").endswith("_link")
         restricted = found.restricted_forward, found.restricted_backward
@@ -143,7 +166,7 @@ class Meanings:
             travel=(MODES.index(found.modes[0]), MODES.index(found.modes[1]), *found.classes, found.left_hand),
             duration=nan if found.duration is None else found.duration,
             flags=(*restricted, found.carried, found.snappable, roundabout, link),
-            guide=guide_of(tags, (found.forward > 0, found.backward > 0)),
+            guide=guide(tags, (found.forward > 0, found.backward > 0)),
         )
 
     def _new_node(self, tags: Tags) -> NodeMeaning:

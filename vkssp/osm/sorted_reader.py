@@ -44,6 +44,7 @@ from vkssp.osm.raw_basemap import (
 )
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads, flag_columns
+from vkssp.osm.room import Room
 from vkssp.osm.turn_tags import Obstacle, TurnCollector
 from vkssp.terminal import progress_bar
 
@@ -178,18 +179,23 @@ class _Blocks:
         Bytes of the largest block, and of all.
     """
 
-    def __init__(self, source: Path, blobs: list[Blob]) -> None:
+    def __init__(self, source: Path, blobs: list[Blob], room: Room) -> None:
         start, compiled = blobs[0].start, _kernels()
-        with source.open("rb") as stream:
+        data = room.array("packed", blobs[-1].end - start, np.uint8)
+        with source.open("rb", buffering=0) as stream:
             stream.seek(start)
-            data: npt.NDArray[np.uint8] = np.frombuffer(stream.read(blobs[-1].end - start), np.uint8)
+            if stream.readinto(memoryview(data)) != len(data):  # the file became shorter, or the read was interrupted
+                raise UnusualError("truncated")
         contents = np.array([bound - start for blob in blobs for bound in (blob.content, blob.end)], np.int64)
         sizes, tables, kinds = (np.zeros(size, np.int64) for size in (len(blobs), 2 * len(blobs), 2))
         _check(compiled.find_sizes(data, contents, sizes))
         self.most, self.total = int(sizes.max()), int(sizes.sum())
         first = np.concatenate([[0], np.cumsum(sizes)])
-        blocks, room = np.empty(self.total, np.uint8), np.empty(compiled.INFLATE_ROOM, np.int32)
-        _check(compiled.unpack_blobs(data, contents, blocks, first, room, tables, kinds))
+        blocks, of_inflate = (
+            room.array("blocks", self.total, np.uint8),
+            room.array("inflate", compiled.INFLATE_ROOM, np.int32),
+        )
+        _check(compiled.unpack_blobs(data, contents, blocks, first, of_inflate, tables, kinds))
         self.arrays, self.kinds = (blocks, first, tables), (int(kinds[0]), int(kinds[1]))
 
 
@@ -212,14 +218,19 @@ class _Found(NamedTuple):
     words: list[str]
 
 
-def _read_by(kernel: Callable[..., int], blocks: _Blocks, known: _Words, *others: npt.NDArray[Any]) -> _Found:
+def _read_by(
+    kernel: Callable[..., int], blocks: _Blocks, known: _Words, room: Room, *others: npt.NDArray[Any]
+) -> _Found:
     """Read blocks by a kernel, whose last arguments are others."""
     most_words = _MOST_WORDS
+    most_strings = blocks.most // _TAG_BYTES + 1
+    strings = room.array("strings", 3 * most_strings).reshape(-1, 3)
+    about = room.array("about", 4 * most_strings, np.uint8).reshape(-1, 4)
     while True:
-        strings = np.empty((blocks.most // _TAG_BYTES + 1, 3), np.int64)
-        about = np.empty((len(strings), 4), np.uint8)
-        text, first = np.empty(min(blocks.total, most_words << 6) + 1, np.uint8), np.empty(most_words + 1, np.int64)
-        words = text, first, np.full(2 * most_words, -1, np.int32)
+        text = room.array("text", min(blocks.total, most_words << 6) + 1, np.uint8)
+        first, slots = room.array("words", most_words + 1), room.array("slots", 2 * most_words, np.int32)
+        slots.fill(-1)
+        words = text, first, slots
         state = np.zeros(_kernels().NUM_STATE, np.int64)
         result = kernel(*blocks.arrays, *known.arrays, strings, about, *words, *others, state)
         if result != _kernels().FULL:
@@ -361,6 +372,7 @@ class _Reading:
     ) -> None:
         self._source, self._relation_keys, self._turns = source, keys.relation, turns
         self._meanings = meanings = Meanings(profile, turns)
+        self._room = Room()
         self._kernels = compiled = _kernels()
         way_use, node_use = _uses(compiled, meanings.way_keys, keys.way), _uses(compiled, meanings.node_keys, keys.node)
         for use in (way_use, node_use):
@@ -495,7 +507,7 @@ class _Reading:
         low, high = 0, len(blobs)
         while low < high:
             middle = (low + high) // 2
-            if _Blocks(self._source, [blobs[middle]]).kinds[1] >= kind:
+            if _Blocks(self._source, [blobs[middle]], self._room).kinds[1] >= kind:
                 high = middle
             else:
                 low = middle + 1
@@ -512,15 +524,19 @@ class _Reading:
         return found.state[self._kernels.FIRST_ID], found.state[self._kernels.LAST_ID], *blocks.kinds
 
     def _read_ways(self, blobs: list[Blob]) -> _Ways:
-        blocks = _Blocks(self._source, blobs)
-        most_ways, most_tags, room = blocks.total // _WAY_BYTES + 1, blocks.total // _TAG_BYTES + 1, blocks.total
-        way, names, pairs, refs = (np.empty(size, np.int64) for size in (most_ways, 2 * most_ways, most_tags, room))
-        pair_first, ref_first, shape_first = (np.empty(most_ways + 1, np.int64) for _ in range(3))
-        shape, shape_refs = np.empty(2 * most_ways, np.int64), np.empty(room, np.int64)
+        blocks, array = _Blocks(self._source, blobs, self._room), self._room.array
+        most_ways, most_tags = blocks.total // _WAY_BYTES + 1, blocks.total // _TAG_BYTES + 1
+        way, names, pairs = array("way", most_ways), array("names", 2 * most_ways), array("pairs", most_tags)
+        refs, shape_refs = array("refs", blocks.total), array("shape_refs", blocks.total)
+        pair_first, ref_first, shape_first = (
+            array(name, most_ways + 1) for name in ("pair_first", "ref_first", "shape_first")
+        )
+        shape = array("shape", 2 * most_ways)
         has_relations = np.empty(len(blobs), np.bool_)
         of_ways = (way, names, pair_first, pairs, ref_first, refs)
         of_shapes = (self._members, shape, shape_first, shape_refs)
-        found = _read_by(self._kernels.read_ways, blocks, self._of_ways, *of_ways, *of_shapes, has_relations)
+        others = (*of_ways, *of_shapes, has_relations)
+        found = _read_by(self._kernels.read_ways, blocks, self._of_ways, self._room, *others)
         size, num_shapes = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
 
         number, combinations = self._alike(pair_first[: size + 1], pairs, found.words)
@@ -554,13 +570,13 @@ class _Reading:
     def _read_nodes(
         self, needed: Ints, lat: npt.NDArray[np.int32], lon: npt.NDArray[np.int32], blobs: list[Blob]
     ) -> _Nodes:
-        blocks = _Blocks(self._source, blobs)
+        blocks, array = _Blocks(self._source, blobs, self._room), self._room.array
         most = blocks.total // _TAG_BYTES + 1
-        node, pair_first, pairs = np.empty(most, np.int64), np.empty(most + 1, np.int64), np.empty(most, np.int64)
-        places = np.empty(self._kernels.PLACE_COLUMNS * most, np.int64)
+        node, pair_first, pairs = array("node", most), array("pair_first", most + 1), array("pairs", most)
+        places = array("places", self._kernels.PLACE_COLUMNS * most)
         columns = np.empty(self._kernels.NUM_COLUMNS, np.int64)
         others = (needed, lat, lon, node, pair_first, pairs, places, columns)
-        found = _read_by(self._kernels.read_nodes, blocks, self._of_nodes, *others)
+        found = _read_by(self._kernels.read_nodes, blocks, self._of_nodes, self._room, *others)
         size, num_places = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
         per_place = self._kernels.PLACE_COLUMNS
         named = places[: per_place * num_places].reshape(num_places, per_place).tolist()
@@ -589,8 +605,9 @@ class _Reading:
     def _alike(self, first: Ints, pairs: Ints, words: list[str]) -> tuple[Ints, list[Combination]]:
         """Return the number of each object's combination of tags, and all combinations."""
         size = len(first) - 1
-        number, example = np.empty(size, np.int64), np.empty(size, np.int64)
-        table = np.full(1 << (2 * size).bit_length(), -1, np.int64)
+        number, example = np.empty(size, np.int64), self._room.array("example", size)
+        table = self._room.array("table", 1 << (2 * size).bit_length())
+        table.fill(-1)
         count = self._kernels.number_alike(first, pairs, table, number, example)
         bits = self._kernels.VALUE_BITS
         combinations = []
