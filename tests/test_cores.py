@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from vkssp import cores
-from vkssp.cores import run_ahead, run_all
+from vkssp.cores import beside, run_ahead, run_all
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +36,26 @@ def test_results_come_in_order_from_several_threads() -> None:
     assert run_all([partial(work, number) for number in range(20)]) == [number**2 for number in range(20)]
     assert len(seen) >= 2
     assert run_all([]) == []
+
+
+def test_a_task_beside_others_uses_all_cores_and_delays_nobody() -> None:
+    is_free = threading.Event()
+
+    def hold(_: int) -> bool:
+        return is_free.wait(30)
+
+    with beside(lambda: run_all([partial(hold, number) for number in range(9)])) as result:
+        time.sleep(0.05)
+        # All other threads wait for this one, which does its tasks alone.
+        assert run_all([partial(abs, -number) for number in range(5)]) == list(range(5))
+        is_free.set()
+        assert result() == [True] * 9
+    done: list[int] = []
+    with pytest.raises(KeyError), beside(lambda: time.sleep(0.05) or done.append(1)):
+        raise KeyError
+    assert done == [1], "an error waits for the task"
+    with pytest.raises(ZeroDivisionError), beside(lambda: 1 // 0) as result_of_error:
+        result_of_error()
 
 
 @pytest.mark.parametrize("failing", [0, 7])

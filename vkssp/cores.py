@@ -10,7 +10,7 @@ import _thread
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
@@ -40,22 +40,37 @@ class _Job(Generic[_Result]):
     def __init__(self, task: Callable[[], _Result]) -> None:
         self._task, self._ended = task, SimpleQueue[None]()
         self._outcome: tuple[_Result | None, BaseException | None] | None = None
-        self.is_wanted = True
+        # Whoever takes the token decides whether the task is done.
+        self._token, self._is_cancelled = [None], False
+
+    def _take(self) -> bool:
+        with suppress(IndexError):
+            self._token.pop()
+            return True
+        return False
+
+    def cancel(self) -> bool:
+        """Leave the task undone; return False if it has been begun."""
+        self._is_cancelled = self._is_cancelled or self._take()
+        return self._is_cancelled
 
     def run(self) -> None:
-        """Do the task, unless it is not wanted any more."""
+        """Do the task, unless it was cancelled."""
         outcome: tuple[_Result | None, BaseException | None] = None, None
         try:
-            if self.is_wanted:
+            if self._take():
                 outcome = self._task(), None
         except BaseException as error:
             outcome = None, error
+        del self._task  # and what it holds
         self._outcome = outcome
         self._ended.put(None)
 
     def wait(self) -> BaseException | None:
-        """Wait until the task has ended, and return its error."""
+        """Wait until the task has ended, unless it was cancelled, and return its error."""
         while self._outcome is None:
+            if self._is_cancelled:
+                return None
             with suppress(Empty):
                 self._ended.get(timeout=_LOOK_UP_S)
         return self._outcome[1]
@@ -121,7 +136,9 @@ def run_all(tasks: Sequence[Callable[[], _Result]]) -> list[_Result]:
             others.append(_begin(work))
         work()
         for other in others:
-            other.result()
+            # If all threads are at work for others, none may have begun it, and nothing is left to be done.
+            if not other.cancel():
+                other.result()
     finally:
         todo.clear()
         for other in others:
@@ -154,6 +171,21 @@ def run_ahead(tasks: Iterable[Callable[[], _Result]], ahead: int) -> Generator[_
             yield next_result()
     finally:
         for job in under_way:
-            job.is_wanted = False
+            job.cancel()
         for job in under_way:
             job.wait()
+
+
+@contextmanager
+def beside(task: Callable[[], _Result]) -> Generator[Callable[[], _Result], None, None]:
+    """Do a task, which may use `run_all`, on a thread of its own, and yield a function that waits for its result.
+
+    At the end of the block, or after an error in it, the task is waited for.
+    """
+    job = _Job(task)
+    del task  # and what it holds, as soon as it has ended
+    _thread.start_new_thread(job.run, ())
+    try:
+        yield job.result
+    finally:
+        job.wait()

@@ -15,7 +15,7 @@ from vkssp import FormatError, Graph, read_graph
 from vkssp.cli import main
 from vkssp.graph.basemap import SEA, WATER
 from vkssp.osm import importer
-from vkssp.osm.basemap import basemap_of
+from vkssp.osm.basemap import shapes_of
 
 
 def coast(tmp_path: Path) -> Path:
@@ -89,10 +89,10 @@ def test_commands_read_the_basemap_if_they_draw_or_keep_it(tmp_path: Path, monke
     made: list[Any] = []
 
     def noting(*args: Any) -> Any:
-        made.append(basemap_of(*args))
+        made.append(shapes_of(*args))
         return made[-1]
 
-    monkeypatch.setattr(importer, "basemap_of", noting)
+    monkeypatch.setattr(importer, "shapes_of", noting)
     route = ["route", extract, "--from", "0,0", "--to", "0.05,0.05", "--device", "cpu"]
     assert main(route) == 0 and not made
     assert main([*route, "--map", str(page)]) == 0

@@ -18,7 +18,7 @@ from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.graph.streets import COORDINATE_SCALE, LAST_LAT, LAST_LON
 from vkssp.jit import kernels
 from vkssp.osm.coast import sea_beside
-from vkssp.osm.raw_basemap import COAST, RawBasemap, rules_of
+from vkssp.osm.raw_basemap import COAST, RawBasemap, RawPlace, rules_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -37,20 +37,22 @@ _METRES = METRES_PER_DEGREE * COORDINATE_SCALE
 _Ring = list[tuple[int, bool]]
 
 
-class _Shapes(NamedTuple):
+class Shapes(NamedTuple):
     """Rings and lines: kind, offset of the first point, and points as latitude and longitude in 1e-7 degrees."""
 
     kind: Ints
     first: Ints
     points: npt.NDArray[np.int32]
 
-    def take(self, shapes: npt.NDArray[np.bool_] | Ints) -> _Shapes:
+    def take(self, shapes: npt.NDArray[np.bool_] | Ints) -> Shapes:
+        """Return some shapes."""
         count = np.diff(self.first)[shapes]
         at = ranges(self.first[:-1][shapes], count)
-        return _Shapes(self.kind[shapes], _offsets(count), self.points[at])
+        return Shapes(self.kind[shapes], _offsets(count), self.points[at])
 
     @property
     def is_ring(self) -> npt.NDArray[np.bool_]:
+        """Whether each shape ends where it begins, shape (num_shapes,)."""
         ends = self.points[self.first[1:] - 1] == self.points[self.first[:-1]]
         return np.asarray(ends.all(axis=1) & (np.diff(self.first) > 1))
 
@@ -75,18 +77,24 @@ class _Shapes(NamedTuple):
         return [(low, high) for low, high in zip([0, *ends], [*ends, len(self.kind)], strict=True) if low < high]
 
 
-def basemap_of(raw: RawBasemap, streets: npt.NDArray[np.int32]) -> Basemap:
+def shapes_of(raw: RawBasemap) -> Shapes:
+    """Return the shapes of an extract, joined and simplified: most of the work for a basemap."""
+    return _limited(_joined(raw))
+
+
+def basemap_of(shapes: Shapes, places: Sequence[RawPlace], streets: npt.NDArray[np.int32]) -> Basemap:
     """Return the basemap of an extract.
 
     Parameters
     ----------
-    raw : RawBasemap
-        What the file holds.
+    shapes : Shapes
+        What `shapes_of` returned.
+    places : sequence of RawPlace
+        Places that the file holds.
     streets : numpy.ndarray
         Points of the streets: latitude and longitude in 1e-7 degrees, shape (num_points, 2). What a coast that ends
         there divides is assumed to go on beyond them.
     """
-    shapes = _limited(_joined(raw))
     is_coast = shapes.kind == COAST
     coast = shapes.take(is_coast)
     closed, area = coast.is_ring, coast.area
@@ -94,7 +102,7 @@ def basemap_of(raw: RawBasemap, streets: npt.NDArray[np.int32]) -> Basemap:
     lines = np.split(open_lines.points * COORDINATE_SCALE, open_lines.first[1:-1]) if len(open_lines.kind) else []
     corners = np.array([streets.min(axis=0), streets.max(axis=0)], np.float64) * COORDINATE_SCALE
     sea = [np.rint(ring / COORDINATE_SCALE).astype(np.int32) for ring in (sea_beside(lines, *corners) if lines else ())]
-    beside = _Shapes(np.full(len(sea), SEA), _offsets([len(ring) for ring in sea]), _rows(sea))
+    beside = Shapes(np.full(len(sea), SEA), _offsets([len(ring) for ring in sea]), _rows(sea))
     # Larger rings first, so that an island in a bay lies on top of it.
     order = np.flatnonzero(closed)[np.argsort(-np.abs(area[closed]), kind="stable")]
     rings = coast.take(order)._replace(kind=np.where(area[order] > 0, LAND, SEA))
@@ -105,7 +113,7 @@ def basemap_of(raw: RawBasemap, streets: npt.NDArray[np.int32]) -> Basemap:
     rest = rest.take(np.argsort(rank, kind="stable"))
     parts = [beside, rings, rest]
     points = np.concatenate([part.points for part in parts])
-    places = sorted(raw.places, key=lambda one: (one.kind, -one.population))[:MOST_PLACES]
+    places = sorted(places, key=lambda one: (one.kind, -one.population))[:MOST_PLACES]
     return Basemap(
         kind=own(np.concatenate([part.kind for part in parts]).astype(np.uint8)),
         first=own(_offsets(np.concatenate([np.diff(part.first) for part in parts])).astype(np.uint32)),
@@ -148,7 +156,7 @@ class _Pieces(NamedTuple):
         return cls(np.array(kinds, np.int64), count, pieces[:, 0], pieces[:, 1] > 0)
 
 
-def _joined(raw: RawBasemap) -> _Shapes:
+def _joined(raw: RawBasemap) -> Shapes:
     """Return the shapes that the ways are, alone or joined."""
     size = np.diff(raw.first)
     filled = np.flatnonzero(size > 1)
@@ -188,7 +196,7 @@ def _places_among(ordered: Ints, values: Ints) -> Ints:
     return np.where(ordered[at] == values, at, -1)
 
 
-def _points_of(raw: RawBasemap, pieces: _Pieces) -> _Shapes:
+def _points_of(raw: RawBasemap, pieces: _Pieces) -> Shapes:
     """Return shapes by the pieces that they consist of, without the points that the file lacks."""
     way, num_shapes = pieces.way, len(pieces.kind)
     shape = np.repeat(np.arange(num_shapes), pieces.num_pieces)
@@ -206,7 +214,7 @@ def _points_of(raw: RawBasemap, pieces: _Pieces) -> _Shapes:
     if not known.all():
         number = np.bincount(np.repeat(np.arange(num_shapes), number)[known], minlength=num_shapes)
         points = points[known]
-    shapes = _Shapes(pieces.kind, _offsets(number), points)
+    shapes = Shapes(pieces.kind, _offsets(number), points)
     if not known.all():
         shapes = shapes.take(number > 1)
     # Areas of which the file lacks the first node are closed.
@@ -217,7 +225,7 @@ def _points_of(raw: RawBasemap, pieces: _Pieces) -> _Shapes:
     count[open_rings] += 1
     first_of = shapes.points[shapes.first[open_rings]]
     closed = np.insert(shapes.points, shapes.first[open_rings + 1], first_of, axis=0)
-    return _Shapes(shapes.kind, _offsets(count), closed)
+    return Shapes(shapes.kind, _offsets(count), closed)
 
 
 def _chains(ways: list[int], begin: list[int], end: list[int]) -> list[list[int]]:
@@ -266,7 +274,7 @@ def _rings(ways: dict[int, None], begin: Ints, end: Ints) -> list[_Ring]:
     return rings
 
 
-def _limited(shapes: _Shapes) -> _Shapes:
+def _limited(shapes: Shapes) -> Shapes:
     """Return shapes simplified, and without the smallest, so that they have at most `MOST_POINTS` points."""
     first = TOLERANCES_M.index(20.0) if len(shapes.points) > _MANY * MOST_POINTS else 0
     for tolerance in TOLERANCES_M[first:]:
@@ -276,12 +284,12 @@ def _limited(shapes: _Shapes) -> _Shapes:
     return shapes
 
 
-def _large(shapes: _Shapes, least: float) -> _Shapes:
+def _large(shapes: Shapes, least: float) -> Shapes:
     """Return the rings with at least some square metres inside, and all lines."""
     return _kept(shapes, ~shapes.is_ring | (np.abs(shapes.area) >= least))
 
 
-def _kept(shapes: _Shapes, wanted: npt.NDArray[np.bool_]) -> _Shapes:
+def _kept(shapes: Shapes, wanted: npt.NDArray[np.bool_]) -> Shapes:
     """Return some shapes; if the first ring of an area is not wanted, the next one takes its place."""
     is_first, kept = shapes.kind != RING, np.flatnonzero(wanted)
     area = np.cumsum(is_first)[kept]
@@ -290,7 +298,7 @@ def _kept(shapes: _Shapes, wanted: npt.NDArray[np.bool_]) -> _Shapes:
     return shapes.take(kept)._replace(kind=kind)
 
 
-def _simplified(shapes: _Shapes, tolerance: float) -> _Shapes:
+def _simplified(shapes: Shapes, tolerance: float) -> Shapes:
     """Return shapes less points within some metres of the line without them, and less rings that are flat then."""
     kept, size = np.empty(len(shapes.points), np.bool_), np.empty(len(shapes.kind), np.int64)
     compiled, scale = kernels("vkssp.osm.kernels.shapes"), shapes.scale
@@ -300,5 +308,5 @@ def _simplified(shapes: _Shapes, tolerance: float) -> _Shapes:
         compiled.simplify(low, high, shapes.first, shapes.points, scale, tolerance, stack, kept, size)
 
     run_all([partial(simplify, low, high) for low, high in shapes.parts()])
-    left = _Shapes(shapes.kind, _offsets(size), shapes.points[kept])
+    left = Shapes(shapes.kind, _offsets(size), shapes.points[kept])
     return _kept(left, size >= np.where(shapes.is_ring, 4, 2))

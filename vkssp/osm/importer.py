@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -12,17 +15,19 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.checks import choice, flag, path_of
+from vkssp.cores import beside
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
-from vkssp.graph.open_areas import Ring
+from vkssp.graph.open_areas import OpenArea, Ring
 from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.assembly import assemble
-from vkssp.osm.basemap import basemap_of
+from vkssp.osm.basemap import Shapes, basemap_of, shapes_of
 from vkssp.osm.clock import clock_of
 from vkssp.osm.open_areas import read_open_areas, with_open_areas
 from vkssp.osm.pieces import Pieces, equal_pieces, shared_pieces, sums_of
 from vkssp.osm.profile import TURNS, Profile, profile_named
+from vkssp.osm.raw_basemap import RawPlace
 from vkssp.osm.reader import read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
@@ -107,7 +112,7 @@ def import_extract(
     clock = clock_of(at, time_zone)
     report = ImportReport(source=str(path), profile=str(profile), turns=turns)
     started = perf_counter()
-    roads, shapes = read_roads(path, vehicle, report, progress=progress, turns=turns, basemap=basemap)
+    roads, raw = read_roads(path, vehicle, report, progress=progress, turns=turns, basemap=basemap)
     if clock is not None:
         roads = roads.at_time(clock)
     of_file = len(roads.way)
@@ -116,12 +121,47 @@ def import_extract(
         roads = replace(roads, lat=_millionths(roads.lat), lon=_millionths(roads.lon))
         areas = tuple(area._replace(rings=tuple(map(_rounded, area.rings))) for area in areas)
     read = perf_counter()
+    drawn: AbstractContextManager[Callable[[], Shapes] | None] = nullcontext()
+    places: tuple[RawPlace, ...] = ()
+    if raw is not None:
+        drawn, places = beside(partial(shapes_of, raw)), raw.places
+    del raw  # which takes much memory
+    with drawn as shapes:
+        graph, cut = _make_graph(path, roads, areas, vehicle, report, order=order, simplify=simplify)
+        report.ways_used -= len(roads.way) - of_file
+        report.open_areas = len(areas)
+        assembled = perf_counter()
+        if shapes is not None and graph.streets is not None:
+            found = basemap_of(shapes(), places, graph.streets.points)
+            graph = replace(graph, streets=replace(graph.streets, basemap=found))
+    done = perf_counter()
+    report.seconds = done - started
+    report.stages = {
+        "read": read - started,
+        "cut": cut - read,
+        "assemble": assembled - cut,
+        "basemap": done - assembled,
+    }
+    stages = "%.2f s to read, %.2f to cut, %.2f to assemble, %.2f for the basemap"
+    _log.debug(f"imported %s: {stages}", path, *report.stages.values())
+    return graph, report
+
+
+def _make_graph(
+    path: str | Path,
+    roads: RawRoads,
+    areas: tuple[OpenArea, ...],
+    vehicle: Profile,
+    report: ImportReport,
+    *,
+    order: str,
+    simplify: bool,
+) -> tuple[Graph, float]:
+    """Return the graph of the roads of a file, and the time at which the roads had been cut."""
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
     require(_REFERENCE_BYTES * len(roads.node), f"{path}: streets with {len(roads.node)} points")
     segments = cut_ways(roads, report, simplify=simplify, ellipsoid=vehicle.ellipsoid)
-    report.ways_used -= len(roads.way) - of_file
-    report.open_areas = len(areas)
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
     roads = roads.without_nodes()
@@ -163,20 +203,7 @@ def import_extract(
         )
     except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
-    assembled = perf_counter()
-    if shapes is not None and graph.streets is not None:
-        graph = replace(graph, streets=replace(graph.streets, basemap=basemap_of(shapes, graph.streets.points)))
-    done = perf_counter()
-    report.seconds = done - started
-    report.stages = {
-        "read": read - started,
-        "cut": cut - read,
-        "assemble": assembled - cut,
-        "basemap": done - assembled,
-    }
-    stages = "%.2f s to read, %.2f to cut, %.2f to assemble, %.2f for the basemap"
-    _log.debug(f"imported %s: {stages}", path, *report.stages.values())
-    return graph, report
+    return graph, cut
 
 
 def read_extract(

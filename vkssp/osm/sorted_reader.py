@@ -16,7 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import compress
+from itertools import compress, count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import distinct
-from vkssp.cores import num_cores, run_ahead, run_all
+from vkssp.cores import beside, num_cores, run_ahead, run_all
 from vkssp.jit import kernels
 from vkssp.memory import free_addresses, give_back, require
 from vkssp.osm.extract import UNKNOWN, members_of, relations_of, relations_tagged, tags_of
@@ -51,8 +51,9 @@ from vkssp.terminal import progress_bar
 Ints = npt.NDArray[np.int64]
 
 _FEATURES = {b"OsmSchema-V0.6", b"DenseNodes"}
-#: Bytes of packed blobs that a thread reads at once.
+#: Bytes of packed blobs that a thread reads at once; more of large files, whose parts have more words in common.
 BYTES_AT_ONCE = 1 << 19
+_MOST_BYTES_AT_ONCE, _BATCHES = 3 << 19, 1 << 9
 # Different words for which there is room at first.
 _MOST_WORDS = 1 << 12
 # Bytes of a way and of a tag, at least.
@@ -182,9 +183,9 @@ class _Blocks:
     def __init__(self, source: Path, blobs: list[Blob], room: Room) -> None:
         start, compiled = blobs[0].start, _kernels()
         data = room.array("packed", blobs[-1].end - start, np.uint8)
-        with source.open("rb", buffering=0) as stream:
+        with source.open("rb") as stream:
             stream.seek(start)
-            if stream.readinto(memoryview(data)) != len(data):  # the file became shorter, or the read was interrupted
+            if stream.readinto(data.data) != len(data):  # the file became shorter
                 raise UnusualError("truncated")
         contents = np.array([bound - start for blob in blobs for bound in (blob.content, blob.end)], np.int64)
         sizes, tables, kinds = (np.zeros(size, np.int64) for size in (len(blobs), 2 * len(blobs), 2))
@@ -268,10 +269,8 @@ class _Ways(NamedTuple):
         Ids of the first and the last way, and kinds of the first and the last group; 0 if there is none.
     has_relations : numpy.ndarray
         Whether each blob has relations.
-    read, number : numpy.ndarray
-        Ids of the wanted ways, and the index into `meanings` of each.
-    meanings : list of WayMeaning
-        What the tags of the wanted ways mean.
+    read, meaning : numpy.ndarray
+        Ids of the wanted ways, and numbers of what their tags mean.
     size, node : numpy.ndarray
         Numbers of nodes of the used ways, and the ids of these nodes.
     names : list of str
@@ -287,8 +286,7 @@ class _Ways(NamedTuple):
     ends: tuple[int, int, int, int]
     has_relations: npt.NDArray[np.bool_]
     read: Ints
-    number: Ints
-    meanings: list[WayMeaning]
+    meaning: npt.NDArray[np.int32]
     size: Ints
     node: Ints
     names: list[str]
@@ -312,41 +310,51 @@ _Objects = TypeVar("_Objects", _Ways, _Nodes)
 
 
 class _MeaningTable:
-    """Meanings of the wanted ways of a file, in the order of the file."""
+    """Meanings of the wanted ways of a file.
 
-    def __init__(self) -> None:
-        self._index: dict[int, int] = {}
-        self._meanings: list[WayMeaning] = []
-        self._which: list[npt.NDArray[np.int32]] = []
+    Several threads may ask for numbers; which number a meaning has is arbitrary, and it may have two.
+    """
 
-    def add(self, meanings: list[WayMeaning], number: Ints) -> None:
-        """Add ways, by their index into some meanings."""
-        known = []
-        for meaning in meanings:
-            at = self._index.setdefault(id(meaning), len(self._meanings))
-            if at == len(self._meanings):
-                self._meanings.append(meaning)
-            known.append(at)
-        self._which.append(np.array(known, np.int32)[number])
+    def __init__(self, meanings: Meanings) -> None:
+        self._of = meanings
+        self._numbers: dict[Combination, int] = {}
+        self._next = count()
+        self._meanings: dict[int, WayMeaning] = {}
+
+    def number(self, combination: Combination) -> int:
+        """Return a number for the meaning of a way's tags."""
+        found = self._numbers.get(combination)
+        if found is None:
+            meaning, found = self._of.way(combination), next(self._next)
+            self._meanings[found] = meaning
+            self._numbers[combination] = found
+        return found
+
+    def is_used(self, number: int) -> bool:
+        """Return whether the vehicle can use ways of a meaning."""
+        return not self._meanings[number].skipped
 
     def columns(
-        self, nonsense: Counter[str], skipped: Counter[str]
+        self, which: npt.NDArray[np.int32], nonsense: Counter[str], skipped: Counter[str]
     ) -> tuple[npt.NDArray[np.bool_], dict[str, npt.NDArray[Any]], tuple[Guide, ...]]:
-        """Return which ways are used, arrays of `RawRoads` of those, and what they tell; count what is not."""
-        which = _joined(self._which, np.int32)
-        every, first, count = np.unique(which, return_index=True, return_counts=True)
+        """Return which ways are used, arrays of `RawRoads` of those, and what they tell; count what is not.
+
+        The ways are given by the numbers of their meanings, in the order of the file.
+        """
+        meanings = [self._meanings[number] for number in range(len(self._meanings))]
+        every, first, times = np.unique(which, return_index=True, return_counts=True)
         in_order = np.argsort(first)
         guides: dict[Guide, int] = {}
-        guide = np.zeros(len(self._meanings), np.int64)
-        for at, times in zip(every[in_order].tolist(), count[in_order].tolist(), strict=True):
-            meaning = self._meanings[at]
+        guide = np.zeros(len(meanings), np.int64)
+        for at, number in zip(every[in_order].tolist(), times[in_order].tolist(), strict=True):
+            meaning = meanings[at]
             for key in meaning.nonsense:
-                nonsense[key] += times
+                nonsense[key] += number
             if meaning.skipped:
-                skipped[meaning.skipped] += times
+                skipped[meaning.skipped] += number
             else:
                 guide[at] = guides.setdefault(meaning.guide, len(guides))
-        used = np.array([not meaning.skipped for meaning in self._meanings], np.bool_)[which]
+        used = np.array([not meaning.skipped for meaning in meanings], np.bool_)[which]
         of_used = which[used]
 
         def column(values: list[Any], dtype: type, *shape: int) -> npt.NDArray[Any]:
@@ -354,11 +362,11 @@ class _MeaningTable:
             return found
 
         columns = {
-            "speed": column([meaning.speed for meaning in self._meanings], np.float64, 2),
-            "factor": column([meaning.factor for meaning in self._meanings], np.float64, 2),
-            "travel": column([meaning.travel for meaning in self._meanings], np.int64, 5),
-            "duration": column([meaning.duration for meaning in self._meanings], np.float64),
-            **flag_columns(column([meaning.flags for meaning in self._meanings], np.bool_, 6)),
+            "speed": column([meaning.speed for meaning in meanings], np.float64, 2),
+            "factor": column([meaning.factor for meaning in meanings], np.float64, 2),
+            "travel": column([meaning.travel for meaning in meanings], np.int64, 5),
+            "duration": column([meaning.duration for meaning in meanings], np.float64),
+            **flag_columns(column([meaning.flags for meaning in meanings], np.bool_, 6)),
             "guide": guide[of_used],
         }
         return used, columns, tuple(guides)
@@ -372,7 +380,8 @@ class _Reading:
     ) -> None:
         self._source, self._relation_keys, self._turns = source, keys.relation, turns
         self._meanings = meanings = Meanings(profile, turns)
-        self._room = Room()
+        self._room, self._bytes_at_once = Room(), BYTES_AT_ONCE
+        self._table = _MeaningTable(meanings)
         self._kernels = compiled = _kernels()
         way_use, node_use = _uses(compiled, meanings.way_keys, keys.way), _uses(compiled, meanings.node_keys, keys.node)
         for use in (way_use, node_use):
@@ -398,55 +407,41 @@ class _Reading:
         self, header: Blob, blobs: list[Blob], report: ImportReport, advance: Callable[[int], object]
     ) -> tuple[RawRoads, RawBasemap | None]:
         """Read all blobs; call a function with the number of bytes that have been read since its last call."""
+        size = blobs[-1].end if blobs else 0
+        self._bytes_at_once = max(BYTES_AT_ONCE, min(_MOST_BYTES_AT_ONCE, size // _BATCHES))
         first = self._first_with(self._kernels.WAYS, blobs)
         areas: list[ShapeRelation] = []
         if self._basemap:
             after = self._first_with(self._kernels.RELATIONS, blobs[first:])
             areas = self._read_areas([header, *blobs[first + after :]])
             self._members = member_ways(areas)
-        table = _MeaningTable()
         ways: list[_Ways] = []
         name: list[npt.NDArray[np.uint32]] = []
         names: dict[str, int] = {"": 0}
         relations = [header]
-        for batch, found in self._in_order(self._each(_batches(blobs[first:]), self._read_ways)):
+        for batch, found in self._in_order(self._each(self._batches(blobs[first:]), self._read_ways)):
             relations += compress(batch, found.has_relations.tolist())
             numbers = [names.setdefault(text, len(names)) for text in found.names]
             name.append(np.array([*numbers, 0], np.uint32)[found.name])
-            table.add(found.meanings, found.number)
-            ways.append(found._replace(meanings=[], number=_NOTHING, names=[], name=_NOTHING))
+            ways.append(found._replace(names=[], name=_NOTHING))
             advance(batch[-1].end - batch[0].start)
 
-        node, corner = (
-            _joined([one.node for one in ways], np.int64),
-            _joined([one.shapes.node for one in ways], np.int64),
-        )
-        count = len(node) + len(corner)
-        require(_REFERENCE_BYTES * count, f"{self._source}: streets and shapes with {count} points")
+        points = sum(len(one.node) + len(one.shapes.node) for one in ways)
+        require(_REFERENCE_BYTES * points, f"{self._source}: streets and shapes with {points} points")
+        # Memory of threads that becomes free is not used by others unless it is given back.
         needed = _merged([one.needed for one in ways])
-        ways = [one._replace(node=_NOTHING, needed=_NOTHING, shapes=one.shapes._replace(node=_NOTHING)) for one in ways]
-        lat, lon = (np.full(len(needed), UNKNOWN, np.int32) for _ in range(2))
-        blocked: list[int] = []
-        slow: list[tuple[int, float]] = []
-        places: list[RawPlace] = []
+        ways = [one._replace(needed=_NOTHING) for one in ways]
+        give_back()
+        node = _joined([one.node for one in ways], np.int64)
+        corner = _joined([one.shapes.node for one in ways], np.int64)
+        ways = [one._replace(node=_NOTHING, shapes=one.shapes._replace(node=_NOTHING)) for one in ways]
+        give_back()
         nonsense, skipped = Counter[str](), Counter[str]()
-        # The first blob with ways may begin with nodes.
-        shared = [blobs[first : first + 1]] if first < len(blobs) else []
-        reading = self._each(_batches(blobs[:first]) + shared, partial(self._read_nodes, needed, lat, lon))
-        for batch, met in self._in_order(reading):
-            if batch not in shared:
-                if met.ends[3] not in (0, self._kernels.DENSE):
-                    raise UnusualError("unsorted")
-                advance(batch[-1].end - batch[0].start)
-            blocked += met.blocked
-            slow += met.slow
-            places += met.places
-            nonsense.update(met.nonsense)
-            if self._turns is not None:
-                for key, obstacle in met.obstacles:
-                    self._turns.add_obstacle(key, obstacle)
-        used, columns, guides = table.columns(nonsense, skipped)
-        self._read_relations(relations, nonsense)
+        with beside(partial(self._read_relations, relations)) as nonsense_of_relations:
+            lat, lon, nodes = self._read_all_nodes(blobs, first, needed, nonsense, advance)
+            which = _joined([one.meaning for one in ways], np.int32)
+            used, columns, guides = self._table.columns(which, nonsense, skipped)
+            nonsense.update(nonsense_of_relations())
 
         read = _joined([found.read for found in ways], np.int64)
         report.ways_read = len(read)
@@ -454,9 +449,10 @@ class _Reading:
         report.ways_skipped = dict(skipped.most_common())
         basemap = None
         look_up = _Places(needed, lat, lon)
+        del needed, lat, lon
         if self._basemap:
             of_shapes = _joined([one.shapes.way for one in ways], np.int64).reshape(-1, 2)
-            _, y, x = look_up(corner)
+            y, x = look_up.coordinates(corner)
             basemap = RawBasemap(
                 way=of_shapes[:, 0],
                 rules=of_shapes[:, 1],
@@ -465,9 +461,10 @@ class _Reading:
                 lat=y,
                 lon=x,
                 relations=tuple(areas),
-                places=tuple(places),
+                places=tuple(nodes.places),
             )
         place, lat, lon = look_up(node)
+        del look_up
         report.missing_nodes = len(np.unique(node[lat == UNKNOWN]))
         numbered = _joined(name, np.uint32).reshape(-1, 2)
         roads = RawRoads(
@@ -482,14 +479,50 @@ class _Reading:
             name=numbered[:, 0],
             names=tuple(names),
             ref=numbered[:, 1],
-            blocked=np.array(blocked, np.int64),
-            slow=np.array([key for key, _ in slow], np.int64),
-            slow_seconds=np.array([seconds for _, seconds in slow], np.float64),
+            blocked=np.array(nodes.blocked, np.int64),
+            slow=np.array([key for key, _ in nodes.slow], np.int64),
+            slow_seconds=np.array([seconds for _, seconds in nodes.slow], np.float64),
             turns=None if self._turns is None else self._turns.finish(read[~used]),
             guides=guides,
             **columns,
         )
         return roads, basemap
+
+    def _read_all_nodes(
+        self, blobs: list[Blob], first: int, needed: Ints, nonsense: Counter[str], advance: Callable[[int], object]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], _Nodes]:
+        """Return the coordinates of the nodes that ways need, and what the others tell.
+
+        Parameters
+        ----------
+        blobs : list of Blob
+            The blobs of the file.
+        first : int
+            Index of the first blob with ways, which may begin with nodes.
+        needed : numpy.ndarray
+            Ids of the nodes, sorted.
+        nonsense : Counter of str
+            Receives the counts of what was not understood.
+        advance : callable
+            As for `read`.
+        """
+        lat, lon = (np.full(len(needed), UNKNOWN, np.int32) for _ in range(2))
+        every = _Nodes((0, 0, 0, 0), [], [], [], nonsense, [])
+        shared = [blobs[first : first + 1]] if first < len(blobs) else []
+        reading = self._each(self._batches(blobs[:first]) + shared, partial(self._read_nodes, needed, lat, lon))
+        for batch, met in self._in_order(reading):
+            if batch not in shared:
+                if met.ends[3] not in (0, self._kernels.DENSE):
+                    raise UnusualError("unsorted")
+                advance(batch[-1].end - batch[0].start)
+            every.blocked.extend(met.blocked)
+            every.slow.extend(met.slow)
+            every.places.extend(met.places)
+            nonsense.update(met.nonsense)
+            if self._turns is not None:
+                for key, obstacle in met.obstacles:
+                    self._turns.add_obstacle(key, obstacle)
+        return lat, lon, every
 
     @staticmethod
     def _in_order(reading: Iterable[tuple[list[Blob], _Objects]]) -> Iterator[tuple[list[Blob], _Objects]]:
@@ -512,6 +545,16 @@ class _Reading:
             else:
                 low = middle + 1
         return low
+
+    def _batches(self, blobs: list[Blob]) -> list[list[Blob]]:
+        """Divide blobs into some that follow each other and are read at once."""
+        found: list[list[Blob]] = []
+        for blob in blobs:
+            if found and blob.end - found[-1][0].start <= self._bytes_at_once:
+                found[-1].append(blob)
+            else:
+                found.append([blob])
+        return found
 
     @staticmethod
     def _each(
@@ -540,8 +583,8 @@ class _Reading:
         size, num_shapes = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
 
         number, combinations = self._alike(pair_first[: size + 1], pairs, found.words)
-        meanings = [self._meanings.way(combination) for combination in combinations]
-        used = np.array([not meaning.skipped for meaning in meanings], np.bool_)[number]
+        meanings = list(map(self._table.number, combinations))
+        used = np.array(list(map(self._table.is_used, meanings)), np.bool_)[number]
         num_refs = np.diff(ref_first[: size + 1])
         name = names[: 2 * size].reshape(-1, 2)[used].reshape(-1)
         # The last one stands for a name that a way does not have.
@@ -555,8 +598,7 @@ class _Reading:
             ends=self._ends(blocks, found),
             has_relations=has_relations,
             read=way[:size].copy(),
-            number=number,
-            meanings=meanings,
+            meaning=np.array(meanings, np.int32)[number],
             size=num_refs[used],
             node=node,
             names=[texts[i] for i in at[:num_names].tolist()],
@@ -584,9 +626,9 @@ class _Reading:
         number, combinations = self._alike(pair_first[: size + 1], pairs, found.words)
         meanings = [self._meanings.node(combination) for combination in combinations]
         nonsense = Counter[str]()
-        for meaning, count in zip(meanings, np.bincount(number).tolist(), strict=True):
+        for meaning, times in zip(meanings, np.bincount(number).tolist(), strict=True):
             for key in meaning.nonsense:
-                nonsense[key] += count
+                nonsense[key] += times
         matters = np.array([m.blocked or m.seconds > 0 or m.obstacle is not None for m in meanings], np.bool_)
         at = np.flatnonzero(matters[number])
         met = [(key, meanings[i]) for key, i in zip(node[at].tolist(), number[at].tolist(), strict=True)]
@@ -616,8 +658,9 @@ class _Reading:
             combinations.append(tuple(words[at] for tag in tags for at in (tag >> bits, tag & (1 << bits) - 1)))
         return number, combinations
 
-    def _read_relations(self, blobs: list[Blob], nonsense: Counter[str]) -> None:
-        """Read the turn restrictions of blobs, the first of which is the file's header."""
+    def _read_relations(self, blobs: list[Blob]) -> Counter[str]:
+        """Read the turn restrictions of blobs, the first of which is the file's header; count what is no text."""
+        nonsense = Counter[str]()
         parts = self._bytes_of(blobs if self._turns is not None else blobs[:1])
         try:
             for item in relations_of(parts, self._relation_keys):
@@ -626,6 +669,7 @@ class _Reading:
                 self._turns.add_relation(tags_of(item, nonsense), members)
         except RuntimeError as error:
             raise UnusualError("unusual relations") from error
+        return nonsense
 
     def _read_areas(self, blobs: list[Blob]) -> list[ShapeRelation]:
         """Read the areas of blobs, the first of which is the file's header."""
@@ -649,19 +693,23 @@ def _uses(compiled: Any, kept: frozenset[str], wanted: tuple[str, ...]) -> dict[
     return {key: (key in kept) * compiled.KEPT | (key in wanted) * compiled.WANTED for key in kept.union(wanted)}
 
 
-def _batches(blobs: list[Blob]) -> list[list[Blob]]:
-    """Divide blobs into some that follow each other and are read at once."""
-    found: list[list[Blob]] = []
-    for blob in blobs:
-        if found and blob.end - found[-1][0].start <= BYTES_AT_ONCE:
-            found[-1].append(blob)
-        else:
-            found.append([blob])
-    return found
-
-
 def _joined(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[Any]:
-    return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
+    """Return the concatenation of arrays, which all cores copy."""
+    if not arrays:
+        return np.zeros(0, dtype)
+    ends = np.cumsum([len(one) for one in arrays])
+    found = np.empty(int(ends[-1]), arrays[0].dtype)
+    # Parts of about the same size.
+    last = np.searchsorted(ends, np.arange(_POINTS_AT_ONCE, len(found), _POINTS_AT_ONCE))
+    bounds = distinct(np.concatenate([[0], last, [len(arrays)]])).tolist()
+    first = [0, *ends.tolist()]
+    run_all(
+        [
+            partial(np.concatenate, arrays[low:high], out=found[first[low] : first[high]])
+            for low, high in pairwise(bounds)
+        ]
+    )
+    return found
 
 
 def _merged(parts: list[Ints]) -> Ints:
@@ -699,19 +747,29 @@ class _Places:
         self._kernels = kernels("vkssp.osm.kernels.places")
         span = int(ordered[-1] - ordered[0]) if len(ordered) else 0
         self._shift = max(0, span.bit_length() - (len(ordered) // 2).bit_length())
-        self._starts = np.empty((span >> self._shift) + 2, np.int64)
-        if len(ordered):
-            self._kernels.find_starts(ordered, self._shift, self._starts)
+        self._dtype: type = np.int32 if len(ordered) < 2**31 else np.int64
+        self._starts = np.empty((span >> self._shift) + 2, self._dtype)
+        parts = [(low, min(len(ordered), low + _POINTS_AT_ONCE)) for low in range(0, len(ordered), _POINTS_AT_ONCE)]
+        run_all([partial(self._kernels.find_starts, ordered, *part, self._shift, self._starts) for part in parts])
 
     def __call__(self, values: Ints) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Return the index of each of some values, and its coordinates; all values are among the ids."""
-        place = np.empty(len(values), np.int32 if len(self._ordered) < 2**31 else np.int64)
+        place: npt.NDArray[Any] = np.empty(len(values), self._dtype)
+        return place, *self._find(values, lambda some: place[some])
+
+    def coordinates(self, values: Ints) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return the coordinates of each of some values."""
+        return self._find(values, lambda some: np.empty(some.stop - some.start, self._dtype))
+
+    def _find(
+        self, values: Ints, place_of: Callable[[slice], npt.NDArray[Any]]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         y, x = np.empty(len(values), np.int32), np.empty(len(values), np.int32)
 
         def find(at: int) -> None:
-            some = slice(at, at + _POINTS_AT_ONCE)
-            arrays = (self._ordered, self._shift, self._starts, self._lat, self._lon, place[some], y[some], x[some])
+            some = slice(at, min(len(values), at + _POINTS_AT_ONCE))
+            arrays = self._ordered, self._shift, self._starts, self._lat, self._lon, place_of(some), y[some], x[some]
             self._kernels.find_places(values[some], *arrays)
 
         run_all([partial(find, at) for at in range(0, len(values), _POINTS_AT_ONCE)])
-        return place, y, x
+        return y, x

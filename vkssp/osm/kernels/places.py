@@ -26,17 +26,17 @@ def first_from(ordered: Ints, begin: Any, end: Any, key: Any) -> Any:
 
 
 @jit
-def find_starts(ordered: Ints, shift: int, starts: Ints) -> None:
+def find_starts(ordered: Ints, begin: int, end: int, shift: int, starts: Ints) -> None:
     """Find where each group of sorted values begins: values have the group `(value - ordered[0]) >> shift`.
 
-    `starts` has two entries more than the last group.
+    A call finds the groups that begin in a part of the values. `starts` has two entries more than the last group.
     """
-    group = 0
-    for i in range(len(ordered)):
+    group = 0 if begin == 0 else ((ordered[begin - 1] - ordered[0]) >> shift) + 1
+    for i in range(begin, end):
         while group <= (ordered[i] - ordered[0]) >> shift:
             starts[group] = i
             group += 1
-    while group < len(starts):
+    while end == len(ordered) and group < len(starts):
         starts[group] = len(ordered)
         group += 1
 
