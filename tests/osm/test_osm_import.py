@@ -334,6 +334,6 @@ def test_a_bar_is_there_before_the_first_object(tmp_path: Path, capsys: pytest.C
     path = write_osm(tmp_path / "a\nb.osm", LINE, [(1, [1, 2], ROAD)])
     path.write_text(path.read_text().replace("</osm>", f"<!--{' ' * 2**20}--></osm>"))
     read_plain(path, progress=True)
-    assert "Reading a\\nb.osm: 0.00 objects" in capsys.readouterr().err
+    assert "Reading a\\nb.osm:   0%|" in capsys.readouterr().err
     read_plain(path)
     assert not capsys.readouterr().err

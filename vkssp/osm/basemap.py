@@ -13,7 +13,6 @@ import numpy.typing as npt
 from vkssp.arrays import own
 from vkssp.cores import run_all
 from vkssp.graph.basemap import ICE, LAND, RING, RIVER, SEA, WATER, Basemap
-from vkssp.graph.csr import ranges
 from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.graph.streets import COORDINATE_SCALE, LAST_LAT, LAST_LON
 from vkssp.jit import kernels
@@ -32,6 +31,7 @@ TOLERANCES_M = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 _MANY = 6
 #: Points with which a thread deals at once.
 _POINTS_AT_ONCE = 1 << 15
+_KERNELS = "vkssp.osm.kernels.shapes"
 _METRES = METRES_PER_DEGREE * COORDINATE_SCALE
 #: Ways of a shape in their order, and whether each runs backward.
 _Ring = list[tuple[int, bool]]
@@ -46,9 +46,11 @@ class Shapes(NamedTuple):
 
     def take(self, shapes: npt.NDArray[np.bool_] | Ints) -> Shapes:
         """Return some shapes."""
-        count = np.diff(self.first)[shapes]
-        at = ranges(self.first[:-1][shapes], count)
-        return Shapes(self.kind[shapes], _offsets(count), self.points[at])
+        begin, first = self.first[:-1][shapes], _offsets(np.diff(self.first)[shapes])
+        points = np.empty((int(first[-1]), 2), np.int32)
+        copy = kernels(_KERNELS).copy_rows
+        run_all([partial(copy, low, high, begin, first, self.points, points) for low, high in _parts(first)])
+        return Shapes(self.kind[shapes], first, points)
 
     @property
     def is_ring(self) -> npt.NDArray[np.bool_]:
@@ -66,15 +68,9 @@ class Shapes(NamedTuple):
     def area(self) -> Floats:
         """Square metres inside of each ring, negative for those that run clockwise."""
         found = np.empty(len(self.kind))
-        compiled = kernels("vkssp.osm.kernels.shapes")
-        run_all([partial(compiled.areas, low, high, self.first, self.points, found) for low, high in self.parts()])
+        compiled = kernels(_KERNELS)
+        run_all([partial(compiled.areas, *part, self.first, self.points, found) for part in _parts(self.first)])
         return np.asarray(found * self.scale.prod(axis=1))
-
-    def parts(self) -> list[tuple[int, int]]:
-        """Return ranges of shapes with about the same number of points."""
-        most = max(1, len(self.points) // _POINTS_AT_ONCE)
-        ends = np.searchsorted(self.first, np.linspace(0, self.first[-1], most + 1)[1:-1]).tolist()
-        return [(low, high) for low, high in zip([0, *ends], [*ends, len(self.kind)], strict=True) if low < high]
 
 
 def shapes_of(raw: RawBasemap) -> Shapes:
@@ -124,6 +120,13 @@ def basemap_of(shapes: Shapes, places: Sequence[RawPlace], streets: npt.NDArray[
         population=own(np.array([one.population for one in places], np.uint32)),
         place_names=tuple(one.name for one in places),
     )
+
+
+def _parts(first: Ints) -> list[tuple[int, int]]:
+    """Return ranges of lines with about the same number of points, by the offset of each line's first point."""
+    most = max(1, int(first[-1]) // _POINTS_AT_ONCE)
+    ends = np.searchsorted(first, np.linspace(0, first[-1], most + 1)[1:-1]).tolist()
+    return [(low, high) for low, high in zip([0, *ends], [*ends, len(first) - 1], strict=True) if low < high]
 
 
 def _offsets(count: npt.ArrayLike) -> Ints:
@@ -204,18 +207,17 @@ def _points_of(raw: RawBasemap, pieces: _Pieces) -> Shapes:
     # A piece begins with the point at which the one before ends.
     goes_on = np.diff(shape, prepend=-1) == 0
     count = size - goes_on
-    at = ranges(begin + goes_on, count)
-    turned = np.flatnonzero(np.repeat(pieces.backward, count))
-    if len(turned):
-        at[turned] = np.repeat(2 * begin + size - 1, count)[turned] - at[turned]
-    points = np.stack([raw.lat[at], raw.lon[at]], axis=1)
-    number = np.bincount(shape, count, num_shapes).astype(np.int64)
-    known = (np.abs(points[:, 0]) <= LAST_LAT) & (np.abs(points[:, 1]) <= LAST_LON)
-    if not known.all():
-        number = np.bincount(np.repeat(np.arange(num_shapes), number)[known], minlength=num_shapes)
-        points = points[known]
+    first, outside = _offsets(count), np.empty(len(way), np.int64)
+    points = np.empty((int(first[-1]), 2), np.int32)
+    at = np.where(pieces.backward, begin + size - 1 - goes_on, begin + goes_on)
+    given = at, pieces.backward, first, raw.lat, raw.lon, points, outside
+    run_all([partial(kernels(_KERNELS).copy_pieces, *part, *given) for part in _parts(first)])
+    number = np.bincount(shape, count - outside, num_shapes).astype(np.int64)
+    is_whole = not outside.any()
+    if not is_whole:
+        points = points[(np.abs(points[:, 0]) <= LAST_LAT) & (np.abs(points[:, 1]) <= LAST_LON)]
     shapes = Shapes(pieces.kind, _offsets(number), points)
-    if not known.all():
+    if not is_whole:
         shapes = shapes.take(number > 1)
     # Areas of which the file lacks the first node are closed.
     open_rings = np.flatnonzero(~shapes.is_ring & np.isin(shapes.kind, (WATER, ICE, RING)))
@@ -301,12 +303,12 @@ def _kept(shapes: Shapes, wanted: npt.NDArray[np.bool_]) -> Shapes:
 def _simplified(shapes: Shapes, tolerance: float) -> Shapes:
     """Return shapes less points within some metres of the line without them, and less rings that are flat then."""
     kept, size = np.empty(len(shapes.points), np.bool_), np.empty(len(shapes.kind), np.int64)
-    compiled, scale = kernels("vkssp.osm.kernels.shapes"), shapes.scale
+    compiled, scale = kernels(_KERNELS), shapes.scale
 
     def simplify(low: int, high: int) -> None:
         stack = np.empty(2 * int(np.diff(shapes.first[low : high + 1]).max()) + 2, np.int64)
         compiled.simplify(low, high, shapes.first, shapes.points, scale, tolerance, stack, kept, size)
 
-    run_all([partial(simplify, low, high) for low, high in shapes.parts()])
+    run_all([partial(simplify, low, high) for low, high in _parts(shapes.first)])
     left = Shapes(shapes.kind, _offsets(size), shapes.points[kept])
     return _kept(left, size >= np.where(shapes.is_ring, 4, 2))

@@ -50,7 +50,7 @@ def read_basemap(extract: Extract) -> RawBasemap:
     node = np.array([ref for _, _, nodes in shapes for ref in nodes], np.int64)
     needed, at = np.unique(node, return_inverse=True)
     found = [(UNKNOWN, UNKNOWN) if one is None else (one.y, one.x) for one in extract.locations(needed.tolist())]
-    lat, lon = np.array(found, np.int32).reshape(-1, 2)[at].T
+    lat, lon = np.ascontiguousarray(np.array(found, np.int32).reshape(-1, 2)[at].T)
     return RawBasemap(
         way=np.array([way for way, _, _ in shapes], np.int64),
         rules=np.array([rules for _, rules, _ in shapes], np.int64),

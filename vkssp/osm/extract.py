@@ -15,7 +15,9 @@ from vkssp.checks import no_file
 from vkssp.errors import FormatError
 from vkssp.memory import require, require_addresses
 from vkssp.osm.pbf import has_zeros
+from vkssp.osm.position import ReadPosition
 from vkssp.osm.ways import Tags
+from vkssp.terminal import progress_bar
 
 #: File name endings, with pyosmium's names of the formats.
 _FORMATS = {
@@ -39,6 +41,9 @@ _READER_ADDRESSES, _THREAD_ADDRESSES = 64 << 20, 10 << 20
 
 #: The coordinate that pyosmium gives a node that the file does not hold.
 UNKNOWN = 2**31 - 1
+
+#: Size in bytes from which a file's progress bar is shown from the start, and objects between its steps.
+_LARGE, _OBJECTS_AT_ONCE = 1 << 20, 1 << 6
 
 _NOT_UTF8 = "text that is not UTF-8"
 
@@ -73,6 +78,8 @@ class Extract:
         Keys of the tags that matter. Ways and nodes with none of these tags are left out by C++ code, at no cost.
     relation_keys : tuple of str
         The same for relations. Without keys, relations are not read.
+    progress : bool
+        Whether to show a progress bar on stderr while the file is read: at once if it is large, else after a second.
 
     Attributes
     ----------
@@ -89,7 +96,13 @@ class Extract:
     """
 
     def __init__(
-        self, source: Path, way_keys: tuple[str, ...], node_keys: tuple[str, ...], relation_keys: tuple[str, ...] = ()
+        self,
+        source: Path,
+        way_keys: tuple[str, ...],
+        node_keys: tuple[str, ...],
+        relation_keys: tuple[str, ...] = (),
+        *,
+        progress: bool = False,
     ) -> None:
         kind = _format_of(source)
         if _has_several_versions(source):
@@ -101,7 +114,7 @@ class Extract:
             raise no_file(source)
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
-        self._source, self._kind, self.is_pbf = source, kind, kind == "pbf"
+        self._source, self._kind, self.is_pbf, self._progress = source, kind, kind == "pbf", progress
         require_addresses(_READER_ADDRESSES + (os.cpu_count() or 1) * _THREAD_ADDRESSES, f"reading {source}")
         if self.is_pbf:
             size = source.stat().st_size
@@ -146,6 +159,23 @@ class Extract:
         yield from self._readable(objects)
 
     def _readable(self, objects: Iterator[Any]) -> Iterator[Any]:
+        """Yield objects that are still to be read from the file."""
+        if not self._progress:
+            yield from self._checked(objects)
+            return
+        position, told = ReadPosition(self._source), 0
+        # No Python code runs while pyosmium looks for the next object that matters, so the bar cannot be drawn then.
+        delay = 0.0 if position.size >= _LARGE else 1.0
+        title, settings = f"Reading {self._source.name}", {"unit": "B", "unit_scale": True, "delay": delay}
+        with progress_bar(None, title, shown=True, total=position.size, **settings) as bar:
+            for number, item in enumerate(self._checked(objects)):
+                if number % _OBJECTS_AT_ONCE == 0:
+                    told, before = position.bytes_read(), told
+                    bar.update(told - before)
+                yield item
+            bar.update(position.size - told)
+
+    def _checked(self, objects: Iterator[Any]) -> Iterator[Any]:
         while True:
             try:
                 item = next(objects)

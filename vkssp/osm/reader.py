@@ -26,10 +26,7 @@ from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads, flag_columns
 from vkssp.osm.sorted_reader import read_sorted
 from vkssp.osm.turn_tags import TurnCollector
-from vkssp.terminal import progress_bar
 
-#: Size in bytes from which a file's progress bar is shown from the start.
-_LARGE = 1 << 20
 #: Size in bytes from which a sorted file is read on all cores. Loading the compiled code takes as long as reading a
 #: smaller file.
 SMALLEST = 8 << 20
@@ -79,7 +76,7 @@ def read_roads(
     source = Path(path)
     collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
     keys = wanted_keys(profile, turns)
-    extract = Extract(source, keys.way, keys.node, keys.relation)
+    extract = Extract(source, keys.way, keys.node, keys.relation, progress=progress)
     title = f"Reading {source.name}"
     if extract.is_pbf and source.stat().st_size >= SMALLEST:
         found = read_sorted(source, profile, report, keys, collector, title=title, progress=progress, basemap=basemap)
@@ -87,16 +84,13 @@ def read_roads(
             return found
         collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
     roads = _Collector(profile, report, collector)
-    # No Python code runs while pyosmium looks for the next object that matters, so the bar cannot be drawn then.
-    delay = 0.0 if source.stat().st_size >= _LARGE else 1.0
-    with progress_bar(extract, title, shown=progress, unit=" objects", unit_scale=True, delay=delay) as bar:
-        for item in bar:
-            if item.is_way():
-                roads.add_way(item)
-            elif item.is_node():
-                roads.add_node(item)
-            else:
-                roads.add_relation(item)
+    for item in extract:
+        if item.is_way():
+            roads.add_way(item)
+        elif item.is_node():
+            roads.add_node(item)
+        else:
+            roads.add_relation(item)
     found_roads = roads.finish(source, extract)
     return found_roads, read_basemap(extract) if basemap else None
 

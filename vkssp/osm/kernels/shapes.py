@@ -6,10 +6,40 @@ from typing import Any
 
 import numpy.typing as npt
 
+from vkssp.graph.streets import LAST_LAT, LAST_LON
 from vkssp.jit import jit
 
 Ints = npt.NDArray[Any]
 Floats = npt.NDArray[Any]
+
+
+@jit
+def copy_rows(low: int, high: int, begin: Ints, first: Ints, points: Ints, out: Ints) -> None:
+    """Copy the points of some lines, which begin at given places, to where each line's first point belongs."""
+    for line in range(low, high):
+        at = begin[line]
+        for to in range(first[line], first[line + 1]):
+            out[to, 0], out[to, 1] = points[at, 0], points[at, 1]
+            at += 1
+
+
+@jit
+def copy_pieces(
+    low: int, high: int, begin: Ints, backward: Any, first: Ints, lat: Ints, lon: Ints, out: Ints, outside: Ints
+) -> None:
+    """Copy the points of some pieces of lines, of which some run backward from where they begin.
+
+    `outside` receives for each piece how many of its points are beyond the bounds of coordinates: unknown.
+    """
+    for piece in range(low, high):
+        at, count = begin[piece], 0
+        step = -1 if backward[piece] else 1
+        for to in range(first[piece], first[piece + 1]):
+            y, x = lat[at], lon[at]
+            out[to, 0], out[to, 1] = y, x
+            count += y < -LAST_LAT or y > LAST_LAT or x < -LAST_LON or x > LAST_LON
+            at += step
+        outside[piece] = count
 
 
 @jit
