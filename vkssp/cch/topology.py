@@ -196,7 +196,7 @@ class Topology(Resource):
         supernodes["level"] = np.searchsorted(hierarchy.first_of_level, np.arange(len(supernodes)), "right") - 1
         self.top = at_top.top_of(hierarchy, at_top.many_arcs(self.device))
         supernodes["top"] = self.top.first
-        tail, head = (hierarchy.rank[nodes].astype(np.int64) for nodes in (graph.tail, graph.head))
+        tail, head = (hierarchy.rank[nodes] for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
         place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
         self.supernodes = self._upload("the supernodes", supernodes.view(np.uint32))

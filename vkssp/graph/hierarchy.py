@@ -24,6 +24,7 @@ import numpy.typing as npt
 from vkssp.arrays import brief, fixed
 from vkssp.checks import shown
 from vkssp.errors import GraphError
+from vkssp.graph.bulk import in_pieces
 from vkssp.graph.csr import Uint32s
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ FEW_ARCS = 2**24
 #: In road networks of a million nodes the height is some hundreds.
 MOST_HEIGHT = 8192
 
-# Number of arcs that are looked up at once, so that the temporary arrays stay in cache.
-_AT_ONCE = 2**15
+# Rounds of binary searches, enough for most lists of ancestors, before those that are done are left out.
+_ROUNDS = 3
 
 
 def _lengths(first: Uint32s) -> Indices:
@@ -161,14 +162,16 @@ class Hierarchy:
     @cached_property
     def depth(self) -> Uint32s:
         """Number of nodes above each node on the path to the root, by rank, shape (num_nodes,), uint32."""
-        depth = np.zeros(self.num_nodes, np.int64)
-        inside = np.arange(self.num_nodes) - self.first_node[:-1].astype(np.int64)[self.supernode]
-        for first, end in zip(self.first_of_level[:-1].tolist(), self.first_of_level[1:].tolist(), strict=True):
-            low, high = int(self.first_node[first]), int(self.first_node[end])
-            parent = self.parent[first:end]
-            above = np.where(parent >= 0, depth[parent] + 1, 0)
-            depth[low:high] = np.repeat(above, self.size[first:end]) + inside[low:high]
-        return depth.astype(np.uint32)
+        has_parent = self.parent >= 0
+        group = self.supernode[self.parent]
+        place = (self.parent - self.first_node[group]).astype(np.uint32)
+        # Of the first node of each supernode, level by level; those of the others follow.
+        top = np.zeros(self.num_supernodes, np.uint32)
+        for first, end in pairwise(self.first_of_level.tolist()):
+            part = slice(first, end)
+            top[part] = np.where(has_parent[part], top[group[part]] + place[part] + np.uint32(1), 0)
+        # Differences that are negative and sums that are too large, in 32 bits, make up for each other.
+        return np.repeat(top - self.first_node[:-1], self.size) + np.arange(self.num_nodes, dtype=np.uint32)
 
     @property
     def tree_height(self) -> int:
@@ -200,30 +203,42 @@ class Hierarchy:
             np.maximum.at(height, parent[parent >= 0], height[top[parent >= 0]] + 1)
         return height.astype(np.uint32)
 
-    def arcs_of(self, tail: Indices, head: Indices) -> Indices:
+    def arcs_of(self, tail: npt.NDArray[Any], head: npt.NDArray[Any]) -> Indices:
         """Return the arc that joins each pair of ranks, or -1 if no arc does, shape (k,), int64."""
-        low, high = np.maximum(tail, head), np.minimum(tail, head)
-        group = self.supernode[low].astype(np.int64)
-        first, count = self.first_node[group].astype(np.int64), self.num_ancestors[group]
-        row = self.first_arc[group] + (low - first) * count + (low - first) * (low - first - 1) // 2
-        is_outside = high < first
-        column = count + high - first
-        column[is_outside] = self.ancestors_at(group[is_outside], high[is_outside])
-        return np.where((column >= 0) & (low != high), row + column, -1)
+        found = np.empty(len(tail), np.int64)
 
-    def ancestors_at(self, group: Indices, rank: Indices) -> Indices:
+        def find(part: slice) -> None:
+            low, high = np.maximum(tail[part], head[part]), np.minimum(tail[part], head[part])
+            group = self.supernode[low]
+            first, count = self.first_node[group].astype(np.int64), self.num_ancestors[group]
+            inside = low - first
+            row = self.first_arc[group] + inside * count + inside * (inside - 1) // 2
+            column = count + high - first
+            outside = np.flatnonzero(high < first)
+            column[outside] = _places(self, group[outside], high[outside])
+            found[part] = np.where((column >= 0) & (low != high), row + column, -1)
+
+        in_pieces(len(tail), find)
+        return found
+
+    def are_joined(self, tail: npt.NDArray[Any], head: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return whether an arc joins each pair of different ranks, shape (k,), bool; true for equal ones."""
+        low, high = np.maximum(tail, head), np.minimum(tail, head)
+        group = self.supernode[low]
+        found: npt.NDArray[np.bool_] = high >= self.first_node[group]
+        outside = np.flatnonzero(~found)
+        found[outside] = _places(self, group[outside], high[outside]) >= 0
+        return found
+
+    def ancestors_at(self, group: npt.NDArray[Any], rank: npt.NDArray[Any]) -> Indices:
         """Return the index of each rank in the ancestors of a supernode, or -1 if absent, shape (k,), int64."""
-        first, count = self.first_ancestor[group].astype(np.int64), self.num_ancestors[group]
-        low, high = first, first + count
-        # Binary searches in all lists at once.
-        for _ in range(int(count.max(initial=0)).bit_length()):
-            middle = (low + high) >> 1
-            # In a finished search `middle` may be the end of the whole array, so the index is clipped.
-            goes_on = (low < high) & (self.ancestor.take(middle, mode="clip") < rank)
-            low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
-        is_there = low < first + count
-        is_there[is_there] = self.ancestor[low[is_there]] == rank[is_there]
-        return np.where(is_there, low - first, -1)
+        found = np.empty(len(group), np.int64)
+
+        def find(part: slice) -> None:
+            found[part] = _places(self, group[part], rank[part])
+
+        in_pieces(len(group), find)
+        return found
 
     def check(self, graph: Graph) -> None:
         """Raise `GraphError` unless this is a valid hierarchy of a graph; the message says what is wrong.
@@ -234,6 +249,28 @@ class Hierarchy:
         if not hasattr(graph, "first_out") or not hasattr(graph, "head"):
             raise GraphError(f"graph is {shown(graph)}; give a Graph")
         _check(self, graph)
+
+
+def _places(hierarchy: Hierarchy, group: npt.NDArray[Any], rank: npt.NDArray[Any]) -> Indices:
+    """Return what `Hierarchy.ancestors_at` returns, by this thread alone."""
+    first = hierarchy.first_ancestor[group]
+    left = hierarchy.first_ancestor[1:][group] - first
+    found = np.full(len(group), -1, np.int64)
+    # Binary searches in all lists at once: the last entry that is not above the wanted rank is one of the `left` ones
+    # from `low` on. Most lists are short, so that few searches are left after some rounds.
+    at = np.flatnonzero(left)
+    low, left, wanted = first[at], left[at], rank[at]
+    while len(at):
+        for _ in range(_ROUNDS):
+            half = left >> np.uint32(1)
+            low = np.where((half > 0) & (hierarchy.ancestor[low + half] <= wanted), low + half, low)
+            left -= half
+        is_done = left == 1
+        is_there = is_done & (hierarchy.ancestor[low] == wanted)
+        found[at[is_there]] = low[is_there] - first[at[is_there]]
+        goes_on = ~is_done
+        at, low, left, wanted = at[goes_on], low[goes_on], left[goes_on], wanted[goes_on]
+    return found
 
 
 def _remade(kind: type[Hierarchy], *arrays: Uint32s) -> Hierarchy:
@@ -306,18 +343,49 @@ def _check_nodes(hierarchy: Hierarchy) -> None:
 
 def _check_ancestors(hierarchy: Hierarchy) -> None:
     """Check that ancestors lie above their supernodes, and that their ranks ascend."""
-    ancestor, group = hierarchy.ancestor, _group_of_ancestors(hierarchy)
-    wrong = np.flatnonzero(ancestor >= hierarchy.first_node[group])
-    if len(wrong):
-        at = int(wrong[0])
-        _refuse(f"has an ancestor at {ancestor[at]} of supernode {group[at]:,}, which does not lie above it")
-    wrong = np.flatnonzero((ancestor[1:] <= ancestor[:-1]) & (group[1:] == group[:-1]))
-    if len(wrong):
-        _refuse(f"has ancestors of supernode {group[wrong[0]]:,} that do not ascend")
+    above, ascending = _Least(), _Least()
+
+    def look(part: slice) -> None:
+        ancestor, group = _ancestors_of(hierarchy, part)
+        at = int(hierarchy.first_ancestor[part.start])
+        above.add(at, ancestor >= hierarchy.first_node[group])
+        ascending.add(at, (ancestor[1:] <= ancestor[:-1]) & (group[1:] == group[:-1]))
+
+    in_pieces(hierarchy.num_supernodes, look)
+    if (place := above.found) is not None:
+        group = _group_at(hierarchy, place)
+        _refuse(f"has an ancestor at {hierarchy.ancestor[place]} of supernode {group:,}, which does not lie above it")
+    if (place := ascending.found) is not None:
+        _refuse(f"has ancestors of supernode {_group_at(hierarchy, place):,} that do not ascend")
 
 
-def _group_of_ancestors(hierarchy: Hierarchy) -> Indices:
-    return np.repeat(np.arange(hierarchy.num_supernodes), hierarchy.num_ancestors)
+class _Least:
+    """The least place at which an array is wrong, pieces of which threads look at."""
+
+    def __init__(self) -> None:
+        self._places: list[int] = []
+
+    def add(self, begin: int, is_wrong: npt.NDArray[np.bool_]) -> None:
+        """Add the piece from a place on."""
+        if is_wrong.any():
+            self._places.append(begin + int(np.argmax(is_wrong)))
+
+    @property
+    def found(self) -> int | None:
+        """The place, None if there is none."""
+        return min(self._places, default=None)
+
+
+def _ancestors_of(hierarchy: Hierarchy, part: slice) -> tuple[Uint32s, Uint32s]:
+    """Return the ancestors of consecutive supernodes, and for each of them its supernode."""
+    first, end = hierarchy.first_ancestor[part.start], hierarchy.first_ancestor[part.stop]
+    groups = np.arange(part.start, part.stop, dtype=np.uint32)
+    return hierarchy.ancestor[first:end], np.repeat(groups, hierarchy.num_ancestors[part])
+
+
+def _group_at(hierarchy: Hierarchy, place: int) -> int:
+    """Return the supernode whose ancestors include the one at a place."""
+    return int(np.searchsorted(hierarchy.first_ancestor, place, "right")) - 1
 
 
 def _check_levels(hierarchy: Hierarchy) -> None:
@@ -343,26 +411,37 @@ def _check_closure(hierarchy: Hierarchy) -> None:
     other and to all ancestors of the parent supernode. So it is enough to check that all other ancestors are ancestors
     of the parent supernode. That these are joined to each other follows from the check of the parent supernode.
     """
-    group = _group_of_ancestors(hierarchy)
-    parent = hierarchy.supernode[hierarchy.parent[group]].astype(np.int64)
-    beyond = hierarchy.ancestor < hierarchy.first_node[parent]
-    parent, rank = parent[beyond], hierarchy.ancestor[beyond].astype(np.int64)
-    missing = np.flatnonzero(hierarchy.ancestors_at(parent, rank) < 0)
-    if len(missing):
-        at = int(missing[0])
-        lower = group[np.flatnonzero(beyond)[at]]
-        _refuse(f"has an ancestor at {rank[at]:,} of supernode {lower:,} that is none of its parent's, {parent[at]:,}")
+    missing, supernode, parents = _Least(), hierarchy.supernode, hierarchy.parent
+
+    def look(part: slice) -> None:
+        ancestor, group = _ancestors_of(hierarchy, part)
+        parent = supernode[parents[group]]
+        beyond = np.flatnonzero(ancestor < hierarchy.first_node[parent])
+        absent = beyond[_places(hierarchy, parent[beyond], ancestor[beyond]) < 0]
+        if len(absent):
+            missing.add(int(hierarchy.first_ancestor[part.start]) + int(absent[0]), np.ones(1, np.bool_))
+
+    in_pieces(hierarchy.num_supernodes, look)
+    if (place := missing.found) is not None:
+        lower = _group_at(hierarchy, place)
+        parent = hierarchy.supernode[hierarchy.parent[lower]]
+        _refuse(
+            f"has an ancestor at {hierarchy.ancestor[place]:,} of supernode {lower:,} that is none of its parent's, "
+            f"{parent}"
+        )
 
 
 def _check_graph(hierarchy: Hierarchy, graph: Graph) -> None:
     """Check that the hierarchy joins the ends of all arcs of a graph."""
-    rank = hierarchy.rank.astype(np.int64)
-    tail = np.repeat(rank, np.diff(graph.first_out))
-    for start in range(0, graph.num_arcs, _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        head = rank[graph.head[part]]
-        missing = np.flatnonzero((hierarchy.arcs_of(tail[part], head) < 0) & (tail[part] != head))
-        if len(missing):
-            at = start + int(missing[0])
-            ends = f"{hierarchy.node[tail[at]]:,} and {graph.head[at]:,}"
-            _refuse(f"is of another graph: it does not join nodes {ends}, which arc {at:,} does")
+    rank, missing = hierarchy.rank, _Least()
+
+    def look(part: slice) -> None:
+        bounds = graph.first_out[part.start : part.stop + 1]
+        tail = np.repeat(rank[part], bounds[1:] - bounds[:-1])
+        missing.add(int(bounds[0]), ~hierarchy.are_joined(tail, rank[graph.head[bounds[0] : bounds[-1]]]))
+
+    in_pieces(graph.num_nodes, look)
+    if (at := missing.found) is not None:
+        tail = int(np.searchsorted(graph.first_out, at, "right")) - 1
+        ends = f"{tail:,} and {graph.head[at]:,}"
+        _refuse(f"is of another graph: it does not join nodes {ends}, which arc {at:,} does")

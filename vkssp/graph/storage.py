@@ -6,6 +6,7 @@ import json
 import math
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.checks import no_file, path_of, shown
+from vkssp.cores import run_all
 from vkssp.errors import FormatError, GraphError
 from vkssp.files import atomic_write, check_ending
 from vkssp.graph.basemap import Basemap
@@ -159,7 +161,11 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     if missing:
         raise FormatError(f"{source} is damaged ({', '.join(sorted(missing)):.60} missing); import it again")
     # Other names come from later versions; their graphs are the same without these arrays.
-    return {name: own(_array(archive, member)) for name, member in members.items() if name in _NAMES}, header
+    known = {name: member for name, member in members.items() if name in _NAMES}
+    # Large ones begin first, so that all cores are done at about the same time. They take turns at the file.
+    ordered = sorted(known, key=lambda name: -known[name].file_size)
+    arrays = dict(zip(ordered, run_all([partial(_array, archive, known[name]) for name in ordered]), strict=True))
+    return {name: own(arrays[name]) for name in known}, header
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
