@@ -1,0 +1,79 @@
+"""The scripts that measure cost over size, and draw it."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import DATA
+from tests.support.paths import ROOT
+from vkssp import read_graph
+
+
+def run(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, ROOT / "scripts" / name, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_a_network_is_made_measured_and_drawn(tmp_path: Path) -> None:
+    for name in ("numba", "pymetis", "osmium"):
+        pytest.importorskip(name)
+    tile, folder, records = tmp_path / "tile.graph", tmp_path / "folder", tmp_path / "all.jsonl"
+    read_graph(DATA / "andorra.osm.pbf", turns="costs").save(tile)
+    arguments = (tile, "--nodes", "1.2e4", "--folder", folder, "--device", "cpu", "--json", records)
+    first = run("measure_scale.py", *arguments, "--until", "build")
+    assert first.returncode == 0 and "laying out copies" in first.stderr and not records.exists(), first.stderr
+    done = run("measure_scale.py", *arguments)
+    assert done.returncode == 0 and "laying out" not in done.stderr, done.stderr  # it goes on after what was done
+    (record,) = map(json.loads, records.read_text().splitlines())
+    stages = record["stages"]
+    assert record["nodes"] > 9000 and record["hierarchy"]["arcs"] > record["nodes"] and record["turns"]
+    assert {"laying out copies", "preparing: elimination", "loading", "reference", "cpu: a tree"} <= stages.keys()
+    assert all(row["seconds"] >= 0 and row["peak_bytes"] for row in stages.values())
+    assert [path.name for path in folder.iterdir()] == ["record-12000.json"]  # no graph is left
+    other = run("measure_scale.py", *arguments, "--seed", 7)
+    assert other.returncode == 2 and "give another --folder" in other.stderr
+
+    pytest.importorskip("matplotlib")
+    names = ("networks", "preparing", "device", "cpu", "stages", "needs", "limits")
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n" + "".join(f"\n<!-- {name} -->\nold\n<!-- end -->\n" for name in names))
+    drawn = run("draw_scale.py", records, "--page", page, "--figure", tmp_path / "scale.png")
+    assert drawn.returncode == 0 and (tmp_path / "scale.png").stat().st_size > 10_000, drawn.stderr
+    text = page.read_text()
+    assert "old" not in text and text.count("<!-- end -->") == len(names) and "| prepare, s |" in text
+    page.write_text("# Title\n")
+    assert "has no lines '<!-- networks -->'" in run("draw_scale.py", records, "--page", page).stderr
+
+
+def test_needs_of_larger_networks_follow_power_laws() -> None:
+    script: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "draw_scale.py"))
+    records = [
+        {
+            "nodes": nodes,
+            "hierarchy": {"arcs": 7 * nodes, "height": 3 * nodes ** (1 / 3)},
+            "stages": {},
+            "device": {"name": "some"},
+            "host": {"cores": 16},
+        }
+        for nodes in (10**5, 10**6, 10**7, 10**8)
+    ]
+    records[0]["hierarchy"]["arcs"] = 1  # too small to count
+    arcs, height = (script["law_of"](records, name) for name in ("million arcs of the hierarchy", "height"))
+    np.testing.assert_allclose((arcs.at(3e8), arcs.exponent), (2100, 1))
+    np.testing.assert_allclose((height.at(1e9), height.exponent), (3000, 1 / 3))
+    assert script["law_of"](records, "load, s") is None
+    (limit, nodes), *_ = [line.strip("| ").split(" | ") for line in script["limits"](records)[2:]]
+    assert limit.startswith("the arcs of the hierarchy in one binding") and float(nodes) == pytest.approx(76.7)
