@@ -305,11 +305,10 @@ def filled(page: str, tables: dict[str, list[str]]) -> str:
         If the page has no place for one of them.
     """
     for name, lines in tables.items():
-        place = re.compile(rf"<!-- {name} -->\n.*?\n<!-- end -->", re.DOTALL)
+        place = re.compile(rf"<!-- {name} -->\n.*?<!-- end -->", re.DOTALL)
         if not place.search(page):
             raise FormatError(f"the page has no lines '<!-- {name} -->' and '<!-- end -->'; add them")
-        begin, end = f"<!-- {name} -->\n", "\n<!-- end -->"
-        content = "\n".join((begin, *lines, end)).replace("\\", r"\\")
+        content = "\n".join((f"<!-- {name} -->", "", *lines, "", "<!-- end -->")).replace("\\", r"\\")
         page = place.sub(content, page)
     return page
 
