@@ -5,7 +5,7 @@
 
 In the page, what stands between the lines "<!-- NAME -->" and "<!-- end -->" is replaced by the table of that name. The
 needs of larger networks are power laws through the records of the largest network's host and device: least squares of
-logarithms, over networks of at least a hundredth of its nodes.
+logarithms, over networks of at least a hundredth of its nodes that have copies of all tiles.
 """
 
 from __future__ import annotations
@@ -165,6 +165,12 @@ def of_largest(records: Sequence[Record]) -> list[Record]:
     return [alike[nodes] for nodes in sorted(alike)]
 
 
+def is_mixed(record: Record) -> bool:
+    """Return whether a network has copies of about all tiles, so that it resembles larger ones."""
+    columns, rows = record["cells"]
+    return bool(columns * rows >= len(record["settings"]["tiles"]))
+
+
 class Law(NamedTuple):
     """Power law: a factor, and the exponent of the number of nodes."""
 
@@ -179,10 +185,9 @@ class Law(NamedTuple):
 def law_of(records: Sequence[Record], name: str) -> Law | None:
     """Return the power law of a quantity, None if no record has it; with one record it is proportional to the nodes."""
     least = SHARE * max(record["nodes"] for record in records)
+    mixed = [record for record in records if is_mixed(record)] or records
     points = [
-        (record["nodes"], value)
-        for record in records
-        if record["nodes"] >= least and (value := QUANTITIES[name](record))
+        (record["nodes"], value) for record in mixed if record["nodes"] >= least and (value := QUANTITIES[name](record))
     ]
     if not points:
         return None
@@ -250,6 +255,7 @@ def by_stage(records: Sequence[Record]) -> list[str]:
 def needs(records: Sequence[Record]) -> list[str]:
     """Return the table of the needs of larger networks."""
     alike = of_largest(records)
+    count = sum(map(is_mixed, alike))
     laws = {name: law_of(alike, name) for name in NEEDS}
     head = ("", *(region.name for region in REGIONS), "exponent")
     rows = [("million nodes", *(number(region.nodes / 1e6) for region in REGIONS), "")]
@@ -261,7 +267,7 @@ def needs(records: Sequence[Record]) -> list[str]:
     rows.append(("million nodes of OpenStreetMap", *map(number, osm), ""))
     rows.append(("import, s", *(number(imported(count)[0]) for count in osm), "1"))
     rows.append(("import, GiB", *(number(imported(count)[1]) for count in osm), "1"))
-    return [f"By {len(alike)} networks, {where(alike[-1])}.", "", *markdown(head, rows)]
+    return [f"By {count or len(alike)} networks, {where(alike[-1])}.", "", *markdown(head, rows)]
 
 
 def limits(records: Sequence[Record]) -> list[str]:

@@ -65,6 +65,8 @@ def test_needs_of_larger_networks_follow_power_laws() -> None:
             "nodes": nodes,
             "hierarchy": {"arcs": 7 * nodes, "height": 3 * nodes ** (1 / 3)},
             "stages": {},
+            "settings": {"tiles": ["one", "two"]},
+            "cells": [2, 1],
             "device": {"name": "some"},
             "host": {"cores": 16},
         }
