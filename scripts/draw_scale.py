@@ -30,6 +30,8 @@ from vkssp.terminal import print_lines
 Record = dict[str, Any]
 #: Share of the largest network's nodes from which on networks count for power laws.
 SHARE = 0.01
+#: Nodes beyond which limits do not matter.
+FAR = 1e10
 #: Nodes of a graph with turn costs for each edge-based node of OSRM: Iceland's 170 385 and 159 052.
 NODES_EACH = 170_385 / 159_052
 #: Bytes that a device binds at most, as the H200 and other GPUs report them, and those of an arc there; bytes of shared
@@ -288,7 +290,8 @@ def limits(records: Sequence[Record]) -> list[str]:
             what = "memory of a device" if kind == "device" else f"memory of the host, to {kind}"
             bounds.append((f"{what}, {bound:g} {unit}", law, bound))
     reached = sorted(((bound / law.factor) ** (1 / law.exponent), what) for what, law, bound in bounds)
-    return markdown(("limit", "million nodes"), [(what, number(nodes / 1e6)) for nodes, what in reached])
+    rows = [(what, number(nodes / 1e6) if nodes < FAR else f"more than {number(FAR / 1e6)}") for nodes, what in reached]
+    return markdown(("limit", "million nodes"), rows)
 
 
 def tables_of(records: Sequence[Record]) -> dict[str, list[str]]:

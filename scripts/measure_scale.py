@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp import UNREACHABLE, CpuDevice, Graph, QueryError, Solver, prepare
+from vkssp import UNREACHABLE, CpuDevice, DeviceError, Graph, QueryError, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
@@ -382,8 +382,12 @@ def measure(args: argparse.Namespace) -> dict[str, Any] | None:
     with CpuDevice() if args.device == "cpu" else Device(args.device) as device:
         record.data |= where_and_when(device)
         if args.device != "cpu" and not record.has(f"device: {len(questions.few)} new weights, and a pair"):
-            warm_up(device)
-            ask(record, graph, device, questions, "device")
+            try:
+                warm_up(device)
+                ask(record, graph, device, questions, "device")
+            except DeviceError as error:  # as if the network is too large for it; the CPU goes on
+                record.data["device_error"] = str(error)
+                print(f"the device does not answer: {error}", file=sys.stderr, flush=True)
     if "cpu" not in wanted:
         return None
     with CpuDevice() as cpu:

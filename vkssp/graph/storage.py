@@ -36,6 +36,8 @@ _VERSION_WITH_UNITS = 3
 # Graphs with a hierarchy or a basemap need no version of their own: results are the same without, and a reader without
 # support for them ignores arrays with unknown names.
 _HIERARCHY, _BASEMAP = "hierarchy_", "basemap_"
+# Bytes of a file that is worth more than one core.
+_LARGE = 16 << 20
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 _NAMES_OF_NODES = "names"
@@ -164,7 +166,8 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     known = {name: member for name, member in members.items() if name in _NAMES}
     # Large ones begin first, so that all cores are done at about the same time. They take turns at the file.
     ordered = sorted(known, key=lambda name: -known[name].file_size)
-    arrays = dict(zip(ordered, run_all([partial(_array, archive, known[name]) for name in ordered]), strict=True))
+    tasks = [partial(_array, archive, known[name]) for name in ordered]
+    arrays = dict(zip(ordered, run_all(tasks) if size >= _LARGE else [task() for task in tasks], strict=True))
     return {name: own(arrays[name]) for name in known}, header
 
 
