@@ -5,13 +5,15 @@
 
 In the page, what stands between the lines "<!-- NAME -->" and "<!-- end -->" is replaced by the table of that name. The
 needs of larger networks are power laws through the records of the largest network's host and device: least squares of
-logarithms, over networks of at least a hundredth of its nodes that have copies of all tiles.
+logarithms, over networks of at least a hundredth of its nodes that have copies of all tiles. What must grow at least as
+fast as the network is proportional to it, from the largest network on, if its exponent is less than 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -132,6 +134,8 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 #: Stages of preparing, in the table of that name.
 STAGES = ("edges", "core", "order of the core", "elimination", "supernodes, levels and lists")
+#: Quantities that may grow more slowly than the number of nodes: what depends on the height alone.
+SLOWER = ("height", "pair, ms", "10 000 pairs, ms")
 #: Quantities of the needs of larger networks.
 NEEDS = (
     *("million arcs of the hierarchy", "height", "prepare, s", "prepare, GB", "file, GB", "load, s"),
@@ -196,8 +200,11 @@ def law_of(records: Sequence[Record], name: str) -> Law | None:
     if len(points) == 1:
         return Law(points[0][1] / points[0][0], 1.0)
     nodes, values = np.log(np.array(points, np.float64)).T
-    exponent, logarithm = np.polyfit(nodes, values, 1)
-    return Law(float(np.exp(logarithm)), float(exponent))
+    exponent, logarithm = map(float, np.polyfit(nodes, values, 1))
+    if name not in SLOWER and exponent < 1:
+        # Fixed costs make it smaller than it can remain.
+        exponent, logarithm = 1.0, float(values[-1] - nodes[-1])
+    return Law(math.exp(logarithm), exponent)
 
 
 def imported(million_nodes: float) -> tuple[float, float]:

@@ -77,5 +77,8 @@ def test_needs_of_larger_networks_follow_power_laws() -> None:
     np.testing.assert_allclose((arcs.at(3e8), arcs.exponent), (2100, 1))
     np.testing.assert_allclose((height.at(1e9), height.exponent), (3000, 1 / 3))
     assert script["law_of"](records, "load, s") is None
+    for record in records:
+        record["file_bytes"] = 1e9 + record["nodes"]
+    assert script["law_of"](records, "file, GB").at(2e8) == pytest.approx(2.2)
     (limit, nodes), *_ = [line.strip("| ").split(" | ") for line in script["limits"](records)[2:]]
     assert limit.startswith("the arcs of the hierarchy in one binding") and float(nodes) == pytest.approx(76.7)
