@@ -53,6 +53,27 @@ def rows_of(tail: npt.NDArray[np.uint32], num_nodes: int) -> tuple[npt.NDArray[n
     return rows.indptr.astype(np.uint32), rows.indices.astype(np.int64)
 
 
+def permuted_rows(
+    first_out: npt.NDArray[np.uint32], rank: npt.NDArray[np.uint32]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Return the offsets of rows in another order, and the arcs in that order; the arcs of a row keep their sequence.
+
+    Parameters
+    ----------
+    first_out : numpy.ndarray
+        Offset of each row's first arc, shape (num_rows + 1,), uint32.
+    rank : numpy.ndarray
+        Position of each row in the other order, shape (num_rows,), uint32: each position once.
+    """
+    row = np.empty(len(rank), np.uint32)
+    row[rank] = np.arange(len(rank), dtype=np.uint32)
+    first = first_out[row]
+    count = first_out[1:][row] - first
+    offsets = np.zeros(len(first_out), np.uint32)
+    np.cumsum(count, out=offsets[1:])
+    return offsets, ranges(first, count)
+
+
 def transposed(offsets: npt.NDArray[Any], row: npt.NDArray[Any], value: npt.NDArray[Any], num_rows: int) -> Any:
     """Return a scipy array in compressed sparse rows, made of entries that are sorted by column.
 

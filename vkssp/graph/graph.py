@@ -25,7 +25,7 @@ from vkssp.checks import (
     whole_numbers,
 )
 from vkssp.errors import GraphError, QueryError
-from vkssp.graph.csr import UNREACHABLE, Floats, Uint32s, checked_rows, rows_of, tails_of
+from vkssp.graph.csr import UNREACHABLE, Floats, Uint32s, checked_rows, permuted_rows, rows_of, tails_of
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.names import NameIndex, Names, checked_names, numbered
 from vkssp.graph.order import Order
@@ -597,7 +597,7 @@ class Graph:
         rank, node = order.rank, order.node
         if len(rank) != self.num_nodes:
             raise GraphError(f"order is for {len(rank)} nodes; this graph has {self.num_nodes}")
-        first_out, by_tail = rows_of(rank[self.tail], self.num_nodes)
+        first_out, by_tail = permuted_rows(self.first_out, rank)
         graph = Graph.from_csr(
             own(first_out),
             own(rank[self.head[by_tail]]),

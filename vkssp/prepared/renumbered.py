@@ -18,7 +18,7 @@ from vkssp.choices import ORDERS as ORDERS
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.bulk import least_of
-from vkssp.graph.csr import places_of, rows_of, sorted_rows, tails_of
+from vkssp.graph.csr import permuted_rows, places_of, rows_of, sorted_rows, tails_of
 from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.landmarks import landmark_order, road_order
@@ -127,9 +127,12 @@ class RenumberedGraph:
             self.first_out, heads, weights = graph.first_out, graph.head, graph.weight
         else:
             self.node = rank
-            kept = np.arange(graph.num_arcs, dtype=np.int64) if between is None else np.flatnonzero(between)
-            self.first_out, by_tail = rows_of(rank[graph.tail[kept]], self.num_nodes)
-            self.arc = kept[by_tail]
+            if between is None:
+                self.first_out, self.arc = permuted_rows(graph.first_out, rank)
+            else:
+                kept = np.flatnonzero(between)
+                self.first_out, by_tail = rows_of(rank[graph.tail[kept]], self.num_nodes)
+                self.arc = kept[by_tail]
             heads, weights = rank[graph.head[self.arc]], graph.weight[self.arc]
         self.arcs = np.stack([heads, weights], axis=1)
         self._places: list[npt.NDArray[np.int64]] = []  # shared by all copies that have the same arcs
