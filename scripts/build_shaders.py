@@ -36,6 +36,14 @@ ALSO_LISTED = (
     "customize_prune",
 )
 ENDING_LISTED = "_listed"
+#: Shaders that are also compiled for arrays in several buffers, with this ending after the other; see split.glsl.
+ALSO_SPLIT = (
+    *("near_far", "bellman_ford", "bellman_ford_edge", "bellman_ford_subgroup"),
+    *("delta_step", "delta_step_array", "delta_step_subgroup"),
+    *("dijkstra_scan", "threshold_relax", "threshold_relax_predecessors"),
+    *("path", "path_parents", "path_fill", "voronoi_hook", "tree_arcs", "reweigh"),
+)
+ENDING_SPLIT = "_split"
 
 
 class ShaderError(Exception):
@@ -45,15 +53,19 @@ class ShaderError(Exception):
 def sources() -> dict[str, Path]:
     """Return the source of every module by its name; names are unique across folders."""
     found = {path.stem: path for path in sorted(SOURCES.glob("*/*.comp"))}
-    others = {f"{name}{ENDING_64}": found[name] for name in ALSO_64}
-    return found | others | {f"{name}{ENDING_LISTED}": found[name] for name in ALSO_LISTED}
+    found |= {f"{name}{ENDING_64}": found[name] for name in ALSO_64}
+    found |= {f"{name}{ENDING_LISTED}": found[name] for name in ALSO_LISTED}
+    split = [name for name in found if name.removesuffix(ENDING_64) in ALSO_SPLIT]
+    return found | {f"{name}{ENDING_SPLIT}": found[name] for name in split}
 
 
 def options(name: str) -> list[str]:
     """Return the compiler's options for a module."""
     if name.endswith(ENDING_LISTED):
         return ["-DLISTED"]
-    return ["-DDISTANCE_BITS=64"] if name.endswith(ENDING_64) else []
+    whole = name.removesuffix(ENDING_SPLIT)
+    of_64 = ["-DDISTANCE_BITS=64"] if whole.endswith(ENDING_64) else []
+    return of_64 if whole == name else [*of_64, "-DSPLIT_ARRAYS"]
 
 
 def digests() -> dict[str, str]:

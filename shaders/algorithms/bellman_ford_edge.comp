@@ -9,11 +9,12 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 #include "bellman_ford.glsl"
 
-layout(std430, binding = 4) readonly restrict buffer Starts { uint starts[]; };
-layout(std430, binding = 5) readonly restrict buffer Ends { uint ends[]; };
-layout(std430, binding = 6) readonly restrict buffer Weights { uint weights[]; };
+layout(std430, binding = 4) readonly restrict buffer Starts { WORDS starts[]; };
+layout(std430, binding = 5) readonly restrict buffer Ends { WORDS ends[]; };
+layout(std430, binding = 6) readonly restrict buffer Weights { WORDS weights[]; };
 layout(std430, binding = 7) readonly restrict buffer SameDistances { uint same_dist[]; };
 #define RELAX_READS_FIRST 1
 #include "improve.glsl"
@@ -39,7 +40,7 @@ void relax(uint distance, uint head, uint head_distance, uint weight) {
 void main() {
     if (search_is_over()) return;
     for (uint edge = gl_GlobalInvocationID.x; edge < num_edges; edge += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
-        uint start = starts[edge], end = ends[edge], weight = weights[edge];
+        uint start = WORD(starts, edge), end = WORD(ends, edge), weight = WORD(weights, edge);
         uint at_start = READ_ONLY != 0 ? same_dist[start] : dist[start];
         uint at_end = READ_ONLY != 0 ? same_dist[end] : dist[end];
         if (COUNTING > 0) {

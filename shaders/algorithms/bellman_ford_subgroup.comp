@@ -2,5 +2,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 #include "bellman_ford_nodes.glsl"
 #include "virtual_warp.glsl"

@@ -9,6 +9,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 #include "delta_step_state.glsl"
 #include "loop.glsl"
 

@@ -2,5 +2,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 #include "delta_step_array.glsl"
 #include "virtual_warp.glsl"

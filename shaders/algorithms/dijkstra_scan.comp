@@ -4,6 +4,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 
 // The host's twin is STATE in vkssp/algorithms/dijkstra_scan.py.
 struct State {

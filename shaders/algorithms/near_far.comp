@@ -15,14 +15,15 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 #include "near_far_state.glsl"
 #include "loop.glsl"
 
 layout(std430, binding = 3) coherent buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 4) readonly restrict buffer Rows { uvec2 row_of[]; };  // first arc and end, see split_rows
 layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
-layout(std430, binding = 6) coherent buffer Near { NODE_DISTANCE near[]; };   // two halves
-layout(std430, binding = 7) coherent buffer Far { NODE_DISTANCE far[]; };     // two halves
+layout(std430, binding = 6) coherent buffer Near { ENTRIES near[]; };         // two halves
+layout(std430, binding = 7) coherent buffer Far { ENTRIES far[]; };           // two halves
 // The same distances, for reads that may be out of date: without `coherent` a nearer cache serves them.
 layout(std430, binding = 8) readonly buffer SameDistances { DISTANCE same_dist[]; };
 #include "targets.glsl"
@@ -72,7 +73,7 @@ uint useful_end(uvec2 row, DISTANCE distance) {
     uint first = row.x, end = row.y;
     while (first < end) {
         uint middle = first + (end - first) / 2;
-        if (arcs[middle].y < too_heavy) first = middle + 1;
+        if (PAIR(arcs, middle).y < too_heavy) first = middle + 1;
         else end = middle;
     }
     return first;
@@ -109,7 +110,7 @@ void expand(bool has_entry, NODE_DISTANCE entry) {
             through[i] = slot_entry[low].y;
         }
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            arc[i] = place[i] != NO_INDEX ? arcs[place[i]] : uvec2(0, NO_INDEX);
+            arc[i] = place[i] != NO_INDEX ? PAIR(arcs, place[i]) : uvec2(0, NO_INDEX);
         }
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             head[i] = arc[i].x;
@@ -130,7 +131,7 @@ void work_near(uint length, uint in_half) {
     for (uint start = gl_WorkGroupID.x * each; start < length; start += groups * each) {
         bool has_entry = lid < each && start + lid < length;
         NODE_DISTANCE entry = NODE_DISTANCE(0, UNREACHABLE);
-        if (has_entry) entry = near[in_half * near_capacity + start + lid];
+        if (has_entry) entry = ENTRY(near, in_half * near_capacity + start + lid);
         expand(has_entry, entry);
     }
     // A longer queue keeps the device busy without rounds, and follows the order of the distances more closely.
@@ -158,7 +159,7 @@ void split_far(uint length, uint in_half) {
         bool is_current = false;
         if (at < length) {
             if (COUNTING > 0) ++visited;
-            entry = far[in_half * far_capacity + at];
+            entry = ENTRY(far, in_half * far_capacity + at);
             is_current = SHARED_DISTANCE(dist[uint(entry.x)]) >= entry.y;
             if (is_current) far_farthest = max(far_farthest, entry.y);
         }

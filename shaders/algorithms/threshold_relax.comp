@@ -3,6 +3,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 #include "threshold_state.glsl"
 #include "loop.glsl"
 

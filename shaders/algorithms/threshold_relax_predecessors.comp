@@ -4,6 +4,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 #include "threshold_state.glsl"
 #include "loop.glsl"
 
@@ -30,7 +31,7 @@ void main() {
         uint before = dist[node], least = before;
         bool has_frontier = false;
         for (uint arc = first_in[node], end = first_in[node + 1]; arc < end; ++arc) {
-            uvec2 tail_weight = arcs_in[arc];
+            uvec2 tail_weight = PAIR(arcs_in, arc);
             if (settled[tail_weight.x] != round_number) continue;
             uint through = through_arc(dist[tail_weight.x], tail_weight.y);
             if (COUNTING > 0 && through < before) ++improved_count;

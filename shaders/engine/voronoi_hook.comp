@@ -8,6 +8,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
+#include "split.glsl"
 #include "voronoi_state.glsl"
 
 layout(local_size_x_id = 0) in;
@@ -55,7 +56,7 @@ void main() {
             // The same tail as before or the next one, unless nodes without arcs lie in between.
             if (first_out[tail + 1] <= arc) ++tail;
             if (first_out[tail + 1] <= arc) tail = tail_of(arc, tail + 1, high);
-            uvec2 head_weight = arcs[arc];
+            uvec2 head_weight = PAIR(arcs, arc);
             uint head = head_weight.x;
             DISTANCE distance = dist[head];
             if (distance == UNREACHABLE || head == tail || extend(dist[tail], head_weight.y) != distance) continue;

@@ -25,12 +25,12 @@ uint take_far(uint count) {
 }
 
 void append_near(uint place, NODE_DISTANCE entry) {
-    if (place < near_capacity) near[near_half * near_capacity + place] = entry;
+    if (place < near_capacity) ENTRY(near, near_half * near_capacity + place) = entry;
     else atomicOr(state.queue_overflow, NEAR_OVERFLOW);
 }
 
 void append_far(uint place, NODE_DISTANCE entry) {
-    if (place < far_capacity) far[far_half * far_capacity + place] = entry;
+    if (place < far_capacity) ENTRY(far, far_half * far_capacity + place) = entry;
     else atomicOr(state.queue_overflow, FAR_OVERFLOW);
 }
 

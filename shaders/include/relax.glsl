@@ -1,4 +1,4 @@
-// Relaxation of the arcs of a node. Needs `arcs`, what improve.glsl needs, and a function `improved(head, distance)`,
+// Relaxation of the arcs of a node. Needs `arcs`, split.glsl, what improve.glsl needs, and a function `improved(head, distance)`,
 // which does what the algorithm does with an improved node.
 
 #include "improve.glsl"
@@ -17,7 +17,7 @@ void relax_row(uint distance, uint first, uint end, uint stride) {
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             uint at = first + i * stride;
             // The second test catches sums of indices that exceed 2**32.
-            arc[i] = at < end && at >= first ? arcs[at] : uvec2(0, UNREACHABLE);
+            arc[i] = at < end && at >= first ? PAIR(arcs, at) : uvec2(0, UNREACHABLE);
         }
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             bool counts = arc[i].y >= lightest && arc[i].y <= heaviest;

@@ -6,6 +6,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
+#include "split.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer FirstIn { uint first_in[]; };
@@ -73,7 +74,7 @@ void main() {
         for (uint chunk = first; chunk < end; chunk += gl_WorkGroupSize.x, ++spent) {
             uint arc = chunk + lid;
             if (arc < end) {
-                uvec2 tail_weight = arcs_in[arc];
+                uvec2 tail_weight = PAIR(arcs_in, arc);
                 bool fits = tail_weight.x != at && extend(dist[tail_weight.x], tail_weight.y) == distance;
                 if (fits) atomicMin(found, arc);
             }
@@ -89,7 +90,7 @@ void main() {
             if (lid == 0) done = 2;
             break;
         }
-        at = arcs_in[arc].x;
+        at = PAIR(arcs_in, arc).x;
         if (lid == 0) path[count] = arc;
         count += 1;
     }

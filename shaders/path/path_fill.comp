@@ -1,5 +1,7 @@
 // Arcs of a path between the nodes that path_stride.comp has kept, with an invocation for each kept node.
 #version 460
+#extension GL_GOOGLE_include_directive : require
+#include "split.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
@@ -23,7 +25,7 @@ void main() {
         for (; count < span && at != node; ++count) {
             uint arc = parent_arc[at];
             path[i * span + count] = arc;
-            at = arcs_in[arc].x;
+            at = PAIR(arcs_in, arc).x;
         }
         if (i + 1 == length) num_arcs = i * span + count;
     }

@@ -3,6 +3,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
+#include "split.glsl"
 
 layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
@@ -27,7 +28,7 @@ void main() {
         }
         uint end = is_seed || distance == UNREACHABLE ? 0 : first_in[node + 1];
         for (uint k = first_in[node]; k < end; ++k) {
-            uvec2 tail_weight = arcs_in[k];
+            uvec2 tail_weight = PAIR(arcs_in, k);
             if (tail_weight.x != node && extend(dist[tail_weight.x], tail_weight.y) == distance) {
                 arc = k;
                 tail = tail_weight.x;

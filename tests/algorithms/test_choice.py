@@ -39,15 +39,19 @@ def test_the_algorithm_follows_from_the_graph(graph: Graph, algorithm: str) -> N
     assert choose(RenumberedGraph(graph), 2**32) == algorithm
 
 
-def test_arcs_that_fit_into_no_buffer_are_swept_as_edges(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = uniform_random(400, 10)
-    assert choose(RenumberedGraph(graph), 8 * graph.num_arcs) == "near_far"
-    Solver(graph, device=device).close()  # the device keeps its staging buffer, which is larger
+def test_arcs_that_fit_into_no_buffer(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are in several buffers where kernels have addresses of buffers, and are swept as edges elsewhere."""
+    graph = rmat(10, 20)
+    assert choose(RenumberedGraph(graph), 8 * graph.num_arcs) == "bellman_ford_edge"
+    assert choose(RenumberedGraph(graph), 8 * graph.num_arcs - 1, splits=True) == "near_far"
     limits = dataclasses.replace(device.limits, storage_range=8 * graph.num_arcs - 1)
     monkeypatch.setattr(device, "limits", limits)
-    with Solver(graph, device=device) as solver:
-        assert solver.algorithm == "bellman_ford_edge"
-        assert np.array_equal(solver.distances(5), heap_dijkstra(graph, 5))
+    features = device.info.features
+    for algorithm, offered in (("near_far", features), ("bellman_ford_edge", features - {"buffer_addresses"})):
+        monkeypatch.setattr(device, "info", dataclasses.replace(device.info, features=offered))
+        with Solver(graph, device=device) as solver:
+            assert solver.algorithm == algorithm
+            assert np.array_equal(solver.distances(5), heap_dijkstra(graph, 5))
 
 
 def test_blocks_that_fit_into_no_buffer_are_left_alone(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

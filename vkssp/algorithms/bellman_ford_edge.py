@@ -56,7 +56,7 @@ class BellmanFordEdge(BellmanFord):
         def make() -> Any:
             edges = self._edges()
             arrays = {f"the edges' {name}": getattr(edges, name) for name in ("start", "end", "weight")}
-            return graph.upload(arrays), edges.num_undirected, len(edges.start)
+            return graph.upload_arrays(arrays, arrays.keys()), edges.num_undirected, len(edges.start)
 
         buffers, num_undirected, num_edges = graph.shared(f"edges by {self._parameters['segment'] or 0}", make)
         kernel = self._kernel(

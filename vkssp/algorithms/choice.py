@@ -192,7 +192,9 @@ def _is_auto(name: object) -> bool:
     return isinstance(name, str) and name == AUTO
 
 
-def choose(renumbered: RenumberedGraph, largest_buffer: int, distance_type: DistanceType = BITS_32) -> str:
+def choose(
+    renumbered: RenumberedGraph, largest_buffer: int, distance_type: DistanceType = BITS_32, *, splits: bool = False
+) -> str:
     """Return the name of the algorithm that is expected to find all distances in a graph fastest.
 
     The choice depends on the degrees and the numbering of nodes. These suffice for most graphs in practice, but not for
@@ -206,16 +208,21 @@ def choose(renumbered: RenumberedGraph, largest_buffer: int, distance_type: Dist
         Bytes of the largest buffer of the device.
     distance_type : DistanceType
         Type of the distances; only work queues find those of 64 bits.
+    splits : bool
+        Whether the device can read arcs that are in several buffers.
     """
     if distance_type is not BITS_32:
         return "near_far"
     first_out, num_arcs = renumbered.first_out, renumbered.num_arcs
     mean = num_arcs / max(1, renumbered.num_nodes)
-    if renumbered.arcs.nbytes > largest_buffer:
+    fits = renumbered.arcs.nbytes <= largest_buffer
+    if not fits and not splits:
         return "bellman_ford_edge"  # it has the arcs in three buffers; all others need them in one
     if mean <= _SPARSE:
         is_local = leaving_share(first_out, renumbered.arcs[:, 0]) <= _LOCAL
         return "block_resident" if is_local and _fits_into_blocks(renumbered, largest_buffer) else "near_far"
+    if not fits:
+        return "near_far"  # the CPU would sort so many edges for longer than the device saves in hundreds of searches
     degree = np.diff(first_out)
     in_hubs = int(degree[degree >= _HUB * mean].sum(dtype=np.int64))
     return "bellman_ford_edge" if in_hubs >= _SKEWED * num_arcs else "near_far"

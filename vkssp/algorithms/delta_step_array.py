@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from vkssp.algorithm import Description, Parameter, Terminal
+from vkssp.engine.arrays import Array
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
-from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.prepared.bucket_width import DELTA, default_delta
@@ -38,7 +38,7 @@ class DeltaStepArray(DeviceAlgorithm):
     STATE: ClassVar[np.dtype[Any]] = state_dtype("phase", "delta", "bucket", "changed", "next", "buckets")
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
 
-    def _buffers(self) -> tuple[Buffer, ...]:
+    def _buffers(self) -> tuple[Array, ...]:
         self._delta = self._parameters["delta"] or default_delta(self._graph.renumbered.spread.mean)
         self._bucket_of = self._buffer("the buckets", 4 * self._num_nodes)
         self._relaxed_at = self._buffer("the relaxed distances", 4 * self._num_nodes)

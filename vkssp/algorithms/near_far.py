@@ -18,9 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from vkssp.algorithm import Description, Outcome, Parameter, Terminal
+from vkssp.engine.arrays import MOST_ARCS, Array, make_array
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
+from vkssp.gpu.split_buffer import copy_to
 from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES
 from vkssp.prepared.bucket_width import DELTA, DELTA_PER_MEAN, default_delta, first_bucket
 from vkssp.references import DAVIDSON, NIKLAUS
@@ -93,8 +95,13 @@ class NearFar(DeviceAlgorithm):
 
     @property
     def most_entries(self) -> int:
-        """Most entries of a queue that the device can bind."""
-        return self._device.limits.buffer // self._place_bytes
+        """Most entries of a queue: those that the device can bind or, if arrays are split, number."""
+        return MOST_ARCS // 2 if self.is_split else self._device.limits.buffer // self._place_bytes
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the arcs are in several buffers; then the queues are, too, and may have more entries."""
+        return 8 * (self._graph.renumbered.num_arcs + self._graph.num_pieces) > self._device.limits.buffer
 
     @property
     def first_capacity(self) -> int:
@@ -130,10 +137,8 @@ class NearFar(DeviceAlgorithm):
         software = 32 if self._more_groups == 1 else 256
         default = self._size(default=512 if many_arcs else 256, software=software)
         size = self._parameters["workgroup_size"] or min(default, fitting)
-        self._queues = [
-            self._buffer(f"the {name}", self._place_bytes * places) for name, places in self.capacity.items()
-        ]
         arcs = graph.arcs_light_first() if many_arcs else graph.arcs
+        self._queues = [self._queue(f"the {name}", places) for name, places in self.capacity.items()]
         kernel = self._kernel(
             "near_far",
             *(self.terminals, self.distances, graph.rows(), arcs, *self._queues, self.distances),
@@ -153,8 +158,13 @@ class NearFar(DeviceAlgorithm):
         reachable = np.count_nonzero(graph.renumbered.has_arc_in) if many_arcs else 0
         return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
 
+    def _queue(self, name: str, places: int) -> Array:
+        queue = make_array(self._device, self._place_bytes * places, name, self, split=self.is_split)
+        self.parts.append(queue)
+        return queue
+
     def _begin(self, recording: Recording, num_seeds: int) -> None:
-        recording.copy(self.seeds, self._queues[0], self._entry_bytes * num_seeds)
+        copy_to(recording, self.seeds, self._queues[0], self._entry_bytes * num_seeds)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         reached = 0

@@ -49,6 +49,8 @@ def can_load(graph: DeviceGraph) -> bool:
     renumbered = graph.renumbered
     if renumbered.contracted or graph.device.limits.storage_buffers < BINDINGS:
         return False
+    if 8 * renumbered.num_arcs > graph.device.limits.buffer:  # its kernels need all incoming arcs in one buffer
+        return False
     return int(np.diff(renumbered.first_out.astype(np.int64)).max(initial=0)) < _MOST_AFTER
 
 

@@ -94,7 +94,7 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     """Return whether paths can be unpacked.
 
     They cannot if the graph has cycles of weight zero, if too many arcs enter a node, or if the device has too few
-    storage buffers or too little memory.
+    storage buffers, too small ones or too little memory.
     """
     renumbered, device, hierarchy = graph.renumbered, graph.device, customized.hierarchy
     if renumbered.contracted or device.limits.storage_buffers < BINDINGS:
@@ -102,7 +102,7 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     work, marks, below = _sizes(hierarchy, _most(hierarchy, device))
     incoming = 4 * (renumbered.num_nodes + 1) + 8 * renumbered.num_arcs
     needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
-    if max(marks, below) > device.limits.buffer or needed > device.free_bytes():
+    if max(marks, below, 8 * renumbered.num_arcs) > device.limits.buffer or needed > device.free_bytes():
         return False
     first_in = renumbered.reverse()[0]
     return int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS

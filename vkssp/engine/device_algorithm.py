@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, TOTALS, TRACE, VULKAN, Description, Outcome, Parameter, Terminal, row_of
+from vkssp.engine.arrays import Array, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
 from vkssp.engine.loop import Loop
@@ -235,7 +236,7 @@ class DeviceAlgorithm(Resource):
     def _kernel(
         self,
         name: str,
-        *buffers: Buffer,
+        *buffers: Array,
         workgroup_size: int,
         push_constants: int = 1,
         constants: Mapping[int, int] | None = None,
@@ -243,13 +244,14 @@ class DeviceAlgorithm(Resource):
         needs: Sequence[str] = (),
     ) -> Bindings:
         """Return a kernel bound to the state, the trace and the given buffers."""
+        shader, of_split = of_arrays(self._device, self._shader(name), buffers)
         kernel = Kernel(
             self._device,
-            self._shader(name),
+            shader,
             bindings=2 + len(buffers),
             push_constants=push_constants,
             workgroup_size=workgroup_size,
-            constants={COUNTING_CONSTANT: self._counting, **(constants or {})},
+            constants={COUNTING_CONSTANT: self._counting, **of_split, **(constants or {})},
             shared_bytes=64 + shared_bytes,
             needs=(*NEEDS, *needs_of(self.distance_type), *needs),
             owner=self,

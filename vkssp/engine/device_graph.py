@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.engine.arrays import PAIR_BYTES, Array, make_array, require_numbers
 from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -41,6 +42,9 @@ class DeviceGraph(Resource):
     """
 
     def __init__(self, device: Device, renumbered: RenumberedGraph, owner: Resource | None = None) -> None:
+        self._to_pieces = renumbered.arcs_to_pieces(PIECE)
+        self.num_pieces = len(self._to_pieces)
+        require_numbers(device, renumbered.num_arcs + self.num_pieces)
         super().__init__(owner or device)
         self.device, self.renumbered = device, renumbered
         self.has_weights_of: RenumberedGraph | None = renumbered
@@ -51,8 +55,6 @@ class DeviceGraph(Resource):
         self._words: dict[int, npt.NDArray[np.int64]] = {}  # places of the arcs in blocks, by size of a block
         self._reweigher: Reweigher | None = None
         self._place_in: dict[str, npt.NDArray[np.int64]] = {}  # places of the arcs by head
-        self._to_pieces = renumbered.arcs_to_pieces(PIECE)
-        self.num_pieces = len(self._to_pieces)
 
     @property
     def arrays(self) -> Resource:
@@ -76,22 +78,22 @@ class DeviceGraph(Resource):
         return first_out
 
     @property
-    def arcs(self) -> Buffer:
+    def arcs(self) -> Array:
         """Head and weight of each arc; after the graph's arcs follow those to the pieces of split nodes."""
-        arcs: Buffer = self.shared("arcs", lambda: self._with_pieces(self.renumbered.arcs))
+        arcs: Array = self.shared("arcs", lambda: self._with_pieces(self.renumbered.arcs))
         return arcs
 
-    def arcs_light_first(self) -> Buffer:
-        """Return the buffer like `arcs` in which the arcs of each node are sorted by weight."""
-        arcs: Buffer = self.shared("arcs light first", lambda: self._with_pieces(self.renumbered.arcs_light_first()))
+    def arcs_light_first(self) -> Array:
+        """Return the array like `arcs` in which the arcs of each node are sorted by weight."""
+        arcs: Array = self.shared("arcs light first", lambda: self._with_pieces(self.renumbered.arcs_light_first()))
         return arcs
 
-    def _with_pieces(self, arcs: npt.NDArray[np.uint32]) -> Buffer:
-        buffer = self._buffer("the arcs", arcs.nbytes + self._to_pieces.nbytes)
+    def _with_pieces(self, arcs: npt.NDArray[np.uint32]) -> Array:
+        array = self._array("the arcs", arcs.nbytes + self._to_pieces.nbytes)
         for values, offset in ((arcs, 0), (self._to_pieces, arcs.nbytes)):
             if len(values):
-                buffer.write(values, offset)
-        return buffer
+                array.write(values, offset)
+        return array
 
     def rows(self) -> Buffer:
         """Return rows of arcs with nodes of more than `PIECE` arcs split, see `RenumberedGraph.split_rows`."""
@@ -115,17 +117,18 @@ class DeviceGraph(Resource):
         buffers: list[Buffer] = self.shared(block, make)
         return buffers
 
-    def incoming(self) -> tuple[Buffer, Buffer, Any]:
+    def incoming(self) -> tuple[Buffer, Array, Any]:
         """Return rows of the arcs by head, their tails and weights, and their ids; see `RenumberedGraph.reverse`."""
 
         def make() -> Any:
             first_in, arcs_in, arc_in = self.renumbered.reverse()
-            return *self.upload({"first_in": first_in, "the incoming arcs": arcs_in}), arc_in
+            name = "the incoming arcs"
+            return *self.upload_arrays({"first_in": first_in, name: arcs_in}, (name,)), arc_in
 
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
-    def by_head(self) -> tuple[Buffer, Buffer, Buffer]:
+    def by_head(self) -> tuple[Buffer, Array, Array]:
         """Return pieces of at most `PIECE_IN` arcs into a node, tails and weights of the arcs, and their ids.
 
         All of them have the caller's ids, see `vkssp.prepared.tree_arcs`.
@@ -133,8 +136,9 @@ class DeviceGraph(Resource):
 
         def make() -> Any:
             first, arcs, ids = arcs_by_head(self.renumbered)
-            arrays = {"the pieces by head": pieces_of(first, PIECE_IN), "the arcs by head": arcs, "their ids": ids}
-            return *self.upload(arrays), ids
+            of_arcs = {"the arcs by head": arcs, "their ids": ids}
+            arrays = {"the pieces by head": pieces_of(first, PIECE_IN), **of_arcs}
+            return *self.upload_arrays(arrays, of_arcs.keys()), ids
 
         pieces, arcs, ids, _ = self.shared("by head", make)
         return pieces, arcs, ids
@@ -226,18 +230,25 @@ class DeviceGraph(Resource):
 
     def upload(self, arrays: Mapping[str, npt.NDArray[Any]]) -> list[Buffer]:
         """Return buffers that hold some arrays; after an error none is left. The names are for error messages."""
-        buffers: list[Buffer] = []
+        return [buffer for buffer in self.upload_arrays(arrays, ()) if isinstance(buffer, Buffer)]
+
+    def upload_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], of_arcs: Collection[str]) -> list[Array]:
+        """Return what `upload` does, but the arrays `of_arcs` in several buffers if one buffer is too small for one."""
+        limit = self.device.limits.buffer
+        is_split = any(arrays[name].nbytes > limit for name in of_arcs)
+        made: list[Array] = []
         try:
             for name, values in arrays.items():
-                buffers.append(self._buffer(name, values.nbytes))
-            for buffer, values in zip(buffers, arrays.values(), strict=True):
+                item_bytes = values[:1].nbytes or 4
+                made.append(self._array(name, values.nbytes, item_bytes, split=is_split and name in of_arcs))
+            for array, values in zip(made, arrays.values(), strict=True):
                 if values.nbytes:
-                    buffer.write(values)
+                    array.write(values)
         except BaseException:
-            for buffer in buffers:
-                buffer.close()
+            for array in made:
+                array.close()
             raise
-        return buffers
+        return made
 
-    def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self.device, nbytes, name=name, owner=self._arrays)
+    def _array(self, name: str, nbytes: int, item_bytes: int = PAIR_BYTES, split: bool | None = None) -> Array:
+        return make_array(self.device, nbytes, name, self._arrays, item_bytes=item_bytes, split=split)

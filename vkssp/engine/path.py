@@ -8,9 +8,12 @@ fill in the arcs between.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.engine.arrays import of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.shaders import shader_of
 from vkssp.errors import DeviceError
@@ -61,14 +64,14 @@ class PathWalker(Resource):
         device.require(own + graph.missing("incoming", rows + 8 * graph.renumbered.num_arcs), "a route on this graph")
         self._first_in, self._arcs_in, self._arc_in = graph.incoming()
         super().__init__(owner or graph)
-        self._device, self._num_nodes, self._distance_type = device, graph.num_nodes, distance_type
+        self._device, self._num_nodes = device, graph.num_nodes
         self._size = min(64, device.limits.workgroup_size)
         # Large enough, since a shortest path visits no node twice.
         self._path = self._buffer("the path", HEADER.itemsize + 4 * graph.num_nodes)
         self._mapped = Buffer(device, HEADER.itemsize + 4, mapped=True, name="the mapped path", owner=self)
-        self._jumping = _Jumping(self, distances, terminals) if jumps else None
+        self._jumping = _Jumping(self, distances, terminals, distance_type) if jumps else None
         if not jumps:
-            kernel = self.kernel_of_distances("path", 5, 4)
+            kernel = self.kernel_of_arcs(shader_of("path", distance_type), 5, 4)
             self._walk = kernel.on(self._first_in, self._arcs_in, distances, self._path, terminals)
         # Made last and so closed first: submissions must end before their buffers are freed.
         self._recording = Recording(device, owner=self)
@@ -76,15 +79,24 @@ class PathWalker(Resource):
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self._device, nbytes, name=name, owner=self)
 
-    def kernel(self, name: str, bindings: int, push_constants: int) -> Kernel:
+    def kernel(
+        self, name: str, bindings: int, push_constants: int, constants: Mapping[int, int] | None = None
+    ) -> Kernel:
         """Return a kernel owned by the walker."""
         return Kernel(
-            self._device, name, bindings=bindings, push_constants=push_constants, workgroup_size=self._size, owner=self
+            self._device,
+            name,
+            bindings=bindings,
+            push_constants=push_constants,
+            workgroup_size=self._size,
+            constants=constants,
+            owner=self,
         )
 
-    def kernel_of_distances(self, name: str, bindings: int, push_constants: int) -> Kernel:
-        """Return a kernel for the type of the distances."""
-        return self.kernel(shader_of(name, self._distance_type), bindings, push_constants)
+    def kernel_of_arcs(self, name: str, bindings: int, push_constants: int) -> Kernel:
+        """Return a kernel for incoming arcs, in one buffer or several, owned by the walker."""
+        shader, constants = of_arrays(self._device, name, [self._arcs_in])
+        return self.kernel(shader, bindings, push_constants, constants)
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path to the best target of the last search, which must have reached one.
@@ -142,7 +154,7 @@ class _Jumping:
         Number of arcs of the path, valid after the end of the walk.
     """
 
-    def __init__(self, walker: PathWalker, distances: Buffer, terminals: Buffer) -> None:
+    def __init__(self, walker: PathWalker, distances: Buffer, terminals: Buffer, distance_type: DistanceType) -> None:
         num_nodes, self._device = walker._num_nodes, walker._device
         self._num_nodes, self._size = num_nodes, walker._size
         self._span = SOFTWARE_SPAN if self._device.info.kind == "cpu" else SPAN
@@ -152,10 +164,9 @@ class _Jumping:
         jumps = [walker._buffer("the jumps", 4 * num_nodes) for _ in range(2 if self._doublings else 1)]
         marks = walker._buffer("the nodes between jumps", 4 * self._most)
         self.num_arcs = walker._buffer("the length of the path", 4)
-        parents, stride = (
-            walker.kernel_of_distances(*which) for which in (("path_parents", 6, 2), ("path_stride", 5, 4))
-        )
-        double, fill = walker.kernel("path_jump", 2, 1), walker.kernel("path_fill", 5, 1)
+        parents = walker.kernel_of_arcs(shader_of("path_parents", distance_type), 6, 2)
+        stride = walker.kernel(shader_of("path_stride", distance_type), 5, 4)
+        double, fill = walker.kernel("path_jump", 2, 1), walker.kernel_of_arcs("path_fill", 5, 1)
         self._parents = parents.on(walker._first_in, walker._arcs_in, distances, parent_arc, jumps[0], terminals)
         self._double = [double.on(jumps[0], jumps[-1]), double.on(jumps[-1], jumps[0])]
         self._stride = stride.on(distances, jumps[self._doublings % 2], marks, walker._path, terminals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vkssp.engine.arrays import Array, of_arrays
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
@@ -30,22 +31,33 @@ class Reweigher(Resource):
         super().__init__(owner)
         self._device = device
         try:
-            self._changes = Buffer(device, 8 * MOST_AT_ONCE, name="the changed weights", owner=self)
-            size = min(256, device.limits.workgroup_size)
-            self._kernel = Kernel(device, "reweigh", bindings=2, push_constants=5, workgroup_size=size, owner=self)
+            self._most = min(MOST_AT_ONCE, device.limits.buffer // 8)
+            self._changes = Buffer(device, 8 * self._most, name="the changed weights", owner=self)
+            self._kernels: dict[str, Kernel] = {}
             self._recording = Recording(device, owner=self)
         except BaseException:
             self.close()
             raise
 
+    def _kernel_for(self, arcs: Array) -> Kernel:
+        """Return the kernel that writes into an array in one buffer, or in several."""
+        device = self._device
+        name, constants = of_arrays(device, "reweigh", [arcs])
+        if name not in self._kernels:
+            size = min(256, device.limits.workgroup_size)
+            self._kernels[name] = Kernel(
+                device, name, bindings=2, push_constants=5, workgroup_size=size, constants=constants, owner=self
+            )
+        return self._kernels[name]
+
     def put(
-        self, arcs: Buffer, weights: Uint32s, places: np.ndarray | None = None, *, stride: int = 2, offset: int = 1
+        self, arcs: Array, weights: Uint32s, places: np.ndarray | None = None, *, stride: int = 2, offset: int = 1
     ) -> None:
         """Write weights, and wait until the device has them.
 
         Parameters
         ----------
-        arcs : Buffer
+        arcs : Buffer or SplitBuffer
             The array.
         weights : numpy.ndarray
             The weights, shape (k,), uint32.
@@ -54,16 +66,17 @@ class Reweigher(Resource):
         stride, offset : int
             Words of an arc in the array, and the word that is the weight; by default an arc is a node and a weight.
         """
-        with self._kernel.on(self._changes, arcs) as bound:
-            for first in range(0, len(weights), MOST_AT_ONCE):
-                piece = weights[first : first + MOST_AT_ONCE]
-                changes = [piece] if places is None else [piece, places[first : first + MOST_AT_ONCE].astype(np.uint32)]
+        kernel, most = self._kernel_for(arcs), self._most
+        with kernel.on(self._changes, arcs) as bound:
+            for first in range(0, len(weights), most):
+                piece = weights[first : first + most]
+                changes = [piece] if places is None else [piece, places[first : first + most].astype(np.uint32)]
                 self._changes.write(np.concatenate(changes))
                 recording, count = self._recording, len(piece)
                 with recording.record():
                     recording.bind(bound)
                     recording.push(bound, count, first, int(places is None), stride, offset)
-                    groups = -(-count // self._kernel.workgroup_size)
+                    groups = -(-count // kernel.workgroup_size)
                     recording.dispatch(min(groups, self._device.limits.workgroups))
                     recording.barrier("all", "all")
                 try:

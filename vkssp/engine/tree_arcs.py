@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vkssp.engine.arrays import of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.shaders import shader_of
 from vkssp.gpu.buffer import Buffer
@@ -56,12 +57,14 @@ class DeviceTreeArcs(Resource):
             self._most_rows = max(1, min(self._most_rows, 2**31 // max(1, self._num_pieces)))
             self._into = Buffer(device, row_bytes * self._most_rows, name="the arcs of trees", owner=self, shared=True)
             self._download = Download(device, row_bytes * self._most_rows, self)
+            shader, constants = of_arrays(device, shader_of("tree_arcs", distance_type), self._graph)
             self._kernel = Kernel(
                 device,
-                shader_of("tree_arcs", distance_type),
+                shader,
                 bindings=5,
                 push_constants=4,
                 workgroup_size=min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size),
+                constants=constants,
                 owner=self,
             )
             self._bound: dict[int, Bindings] = {}

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.engine.arrays import MOST_ARCS, Array, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.shaders import shader_of
 from vkssp.gpu.buffer import Buffer
@@ -82,13 +83,15 @@ class DeviceVoronoi(Resource):
             self._mapped = Buffer(device, STATE.itemsize, mapped=True, name=f"a copy of {name}", owner=self)
             size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
 
-            def kernel(name: str, *bound: Buffer, push_constants: int) -> Bindings:
+            def kernel(name: str, *bound: Array, push_constants: int) -> Bindings:
+                shader, constants = of_arrays(device, name, bound)
                 made = Kernel(
                     device,
-                    name,
+                    shader,
                     bindings=len(bound),
                     push_constants=push_constants,
                     workgroup_size=size,
+                    constants=constants,
                     shared_bytes=16,
                     owner=self,
                 )
@@ -112,7 +115,9 @@ class DeviceVoronoi(Resource):
 
             # An idle invocation costs a software device as much as a busy one.
             self._node_groups = groups(count, 8 if device.info.kind == "cpu" else 1)
-            self._arc_groups, self._seed_groups = groups(num_arcs, ARCS_EACH), groups(most_seeds, 1)
+            # So that the sum of an arc and the arcs of all invocations fits into 32 bits.
+            self._arc_groups = min(groups(num_arcs, ARCS_EACH), (2**32 - MOST_ARCS) // (ARCS_EACH * size))
+            self._seed_groups = groups(most_seeds, 1)
             self._num_arcs = num_arcs
             # Made last and so closed first: submissions must end before their buffers are freed.
             self._first, self._again = Recording(device, owner=self), Recording(device, owner=self)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Size of the staging buffer in bytes; larger transfers go through it in pieces.
 STAGING_BYTES = 16 << 20
+# VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, which the `vulkan` package lacks.
+_USAGE_ADDRESS, _ALLOCATE_ADDRESS = 0x20000, 0x2
 
 
 class Buffer(Resource):
@@ -38,6 +40,10 @@ class Buffer(Resource):
         Resource that closes the buffer; by default the device.
     shared : bool
         Whether recordings that only copy use the buffer, too.
+    bound : bool
+        Whether kernels bind the buffer; one that commands only copy to and from may be larger.
+    addressed : bool
+        Whether kernels reach the buffer by its address; see `SplitBuffer`. The device has ``buffer_addresses`` then.
 
     Raises
     ------
@@ -54,20 +60,22 @@ class Buffer(Resource):
         name: str = "buffer",
         owner: Resource | None = None,
         shared: bool = False,
+        bound: bool = True,
+        addressed: bool = False,
     ) -> None:
         self.device, self.name = device, name
         self.nbytes = max(4, nbytes + -nbytes % 4)
-        limit = device.limits.buffer
+        limit = device.limits.buffer if bound else device.limits.allocation
         if self.nbytes > limit:
             raise DeviceError(
-                f"{name} needs {self.nbytes} bytes, {device.info.name} binds {limit} at most; use another device or "
-                "a smaller graph"
+                f"{name} needs {self.nbytes} bytes, {device.info.name} {'binds' if bound else 'allocates'} {limit} at "
+                "most; use another device or a smaller graph"
             )
-        usage = (
-            constant("VK_BUFFER_USAGE_STORAGE_BUFFER_BIT")
-            | constant("VK_BUFFER_USAGE_TRANSFER_SRC_BIT")
-            | constant("VK_BUFFER_USAGE_TRANSFER_DST_BIT")
-        )
+        usage = constant("VK_BUFFER_USAGE_TRANSFER_SRC_BIT") | constant("VK_BUFFER_USAGE_TRANSFER_DST_BIT")
+        if bound:
+            usage |= constant("VK_BUFFER_USAGE_STORAGE_BUFFER_BIT")
+        if addressed:
+            usage |= _USAGE_ADDRESS
         info = struct("VkBufferCreateInfo", size=self.nbytes, usage=usage)
         queues = {device.family, device.transfer_family}
         families = array("uint32_t", sorted(queues))
@@ -78,12 +86,12 @@ class Buffer(Resource):
         self._memory = None
         super().__init__(owner or device)
         try:
-            self.allocate(mapped)
+            self.allocate(mapped, addressed=addressed)
         except BaseException:
             self.close()
             raise
 
-    def allocate(self, mapped: bool) -> None:
+    def allocate(self, mapped: bool, *, addressed: bool = False) -> None:
         """Allocate the memory, and map it where the host sees it; called once, when the buffer is made."""
         device = self.device
         needs = ffi.new("VkMemoryRequirements*")
@@ -102,10 +110,19 @@ class Buffer(Resource):
                 "close other programs, or use another device or a smaller graph"
             )
         info = struct("VkMemoryAllocateInfo", allocationSize=needs.size, memoryTypeIndex=kind)
+        if addressed:
+            of_addresses = struct("VkMemoryAllocateFlagsInfo", flags=_ALLOCATE_ADDRESS)
+            info.pNext = of_addresses
         self._memory = create("vkAllocateMemory", "VkDeviceMemory", device.handle, info, ffi.NULL)
         call("vkBindBufferMemory", device.handle, self.handle, self._memory, 0)
         if mapped:
             self._pointer = create("vkMapMemory", "void*", device.handle, self._memory, 0, self.nbytes, 0)
+
+    @property
+    def address(self) -> int:
+        """Address by which kernels reach an addressed buffer."""
+        info = struct("VkBufferDeviceAddressInfo", buffer=self.handle)
+        return int(lib.vkGetBufferDeviceAddress(self.device.handle, info))
 
     def view(self, dtype: npt.DTypeLike = np.uint32) -> npt.NDArray[Any]:
         """Return the bytes of a mapped buffer as an array, which must not be used after the buffer is closed."""
@@ -152,7 +169,7 @@ class Staging(Resource):
         super().__init__(device)
         self.device = device
         self.lock = threading.Lock()
-        self.buffer = Buffer(device, STAGING_BYTES, mapped=True, name="the staging buffer", owner=self)
+        self.buffer = Buffer(device, STAGING_BYTES, mapped=True, name="the staging buffer", owner=self, bound=False)
         self.bytes = self.buffer.view(np.uint8)
         self.recording = Recording(device, owner=self)
 

@@ -137,7 +137,11 @@ class Device(Resource):
             queue.queueFamilyIndex, queue.queueCount, queue.pQueuePriorities = family, 1, priorities
         # Only the features that kernels may need are enabled: an enabled feature can cost speed.
         has = self.info.features
-        features_1_2 = struct("VkPhysicalDeviceVulkan12Features", shaderBufferInt64Atomics="int64_atomics" in has)
+        features_1_2 = struct(
+            "VkPhysicalDeviceVulkan12Features",
+            shaderBufferInt64Atomics="int64_atomics" in has,
+            bufferDeviceAddress="buffer_addresses" in has,
+        )
         features = struct("VkPhysicalDeviceFeatures2", pNext=features_1_2)
         features.features.shaderInt64 = "int64" in has
         info = struct(

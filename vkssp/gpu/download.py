@@ -41,9 +41,17 @@ class Download(Resource):
         self._threads = ThreadPoolExecutor(min(count, os.cpu_count() or 1), "vkssp-download")
         super().__init__(owner)
         try:
-            name = "the pieces of a download"
             self._pieces = [
-                Buffer(device, self._piece_bytes, mapped=True, name=name, owner=self, shared=True) for _ in range(count)
+                Buffer(
+                    device,
+                    self._piece_bytes,
+                    mapped=True,
+                    name="the pieces of a download",
+                    owner=self,
+                    shared=True,
+                    bound=False,
+                )
+                for _ in range(count)
             ]
             self._recordings = [Recording(device, self, copies=True) for _ in range(count)]
         except BaseException:

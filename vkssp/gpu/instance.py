@@ -11,6 +11,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.libraries import keep_loaded
+from vkssp.gpu.mask import masked
 from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
 
@@ -90,7 +91,8 @@ class DeviceInfo:
         Limits of the device.
     features : frozenset of str
         Features beyond Vulkan 1.2's minimum that kernels may need: ``subgroup_basic``, ``subgroup_ballot`` and the
-        like in compute shaders, ``int64`` and ``int64_atomics`` on storage buffers.
+        like in compute shaders, ``int64`` and ``int64_atomics`` on storage buffers, ``buffer_addresses`` for arrays
+        that one binding cannot span.
     uuid : str
         The driver's identifier of device and driver build, in hexadecimal; it names the file of the pipeline cache.
     unusable : str
@@ -255,8 +257,24 @@ def describe(index: int, physical: Any) -> DeviceInfo:
             features.add("int64")
         if optional_1_2.shaderBufferInt64Atomics:
             features.add("int64_atomics")
+        if optional_1_2.bufferDeviceAddress:
+            features.add("buffer_addresses")
     core = properties.properties
     limits = core.limits
+    lowered, left = masked(
+        {
+            "storage_range": limits.maxStorageBufferRange,
+            "workgroups": limits.maxComputeWorkGroupCount[0],
+            "workgroup_size": min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]),
+            "storage_buffers": limits.maxPerStageDescriptorStorageBuffers,
+            "shared_memory": limits.maxComputeSharedMemorySize,
+            "push_constants": limits.maxPushConstantsSize,
+            "allocation": allocation,
+            "subgroup_size": subgroup,
+            "timestamp_period": float(limits.timestampPeriod) if timestamp_bits else 0.0,
+        },
+        features,
+    )
     return DeviceInfo(
         index=index,
         name=text(core.deviceName),
@@ -264,18 +282,8 @@ def describe(index: int, physical: Any) -> DeviceInfo:
         driver=driver or f"driver {core.driverVersion:#x}",
         api_version=".".join(map(str, api)),
         memory=_local_memory(physical),
-        limits=Limits(
-            storage_range=limits.maxStorageBufferRange,
-            workgroups=limits.maxComputeWorkGroupCount[0],
-            workgroup_size=min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]),
-            storage_buffers=limits.maxPerStageDescriptorStorageBuffers,
-            shared_memory=limits.maxComputeSharedMemorySize,
-            push_constants=limits.maxPushConstantsSize,
-            allocation=allocation,
-            subgroup_size=subgroup,
-            timestamp_period=float(limits.timestampPeriod) if timestamp_bits else 0.0,
-        ),
-        features=frozenset(features),
+        limits=Limits(**lowered),
+        features=left,
         uuid=uuid,
         unusable=unusable,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, ffi, lib, struct
 from vkssp.gpu.pipeline import Program
+from vkssp.gpu.split_buffer import SplitBuffer
 from vkssp.resource import Resource
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ class Kernel(Resource):
         self.program = made.program  # equal to the old value, but shares its copy of the shader code
         self.set_layout, self.layout, self.pipeline = made.set_layout, made.layout, made.handle
 
-    def on(self, *buffers: Buffer) -> Bindings:
-        """Return the kernel bound to its buffers, in the order of their bindings."""
-        return Bindings(self, buffers)
+    def on(self, *buffers: Buffer | SplitBuffer) -> Bindings:
+        """Return the kernel bound to its buffers, or to tables of addresses, in the order of their bindings."""
+        return Bindings(self, [one.addresses if isinstance(one, SplitBuffer) else one for one in buffers])
 
     def _release(self) -> None:
         self.device.pipelines.let_go(self.program, self.serial)

@@ -177,7 +177,7 @@ class Session(Resource):
             return Phast.NAME
         if self.shared.place == CPU:
             return Dijkstra.NAME
-        return choose(self.renumbered, self.shared.largest_buffer, self.distance_type)
+        return choose(self.renumbered, self.shared.largest_buffer, self.distance_type, splits=self.shared.splits)
 
     @property
     def graph(self) -> Graph:

@@ -15,6 +15,7 @@ from vkssp.algorithms.phast import Phast
 from vkssp.cch.customized import unfit
 from vkssp.checks import choice
 from vkssp.cpu.device import CpuDevice, CpuGraph
+from vkssp.engine.arrays import can_split
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.reduced import ReducedGraph, ReducedSearch
 from vkssp.engine.shaders import require
@@ -219,6 +220,11 @@ class SharedGraph:
     def largest_buffer(self) -> int:
         """Limit of the device on the size of a buffer in bytes; 2**63 on the CPU, which has no limit."""
         return self.device.limits.buffer if isinstance(self.device, Device) else 2**63
+
+    @property
+    def splits(self) -> bool:
+        """Whether searches on the device can read arcs that are in several buffers."""
+        return isinstance(self.device, Device) and can_split(self.device)
 
     def algorithm(self, kind: Any, counting: int, parameters: dict[str, int | None]) -> Algorithm:
         """Return an algorithm with its buffers, on the core if the graph is reduced."""
