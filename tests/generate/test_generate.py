@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -183,6 +184,18 @@ def test_rmat_arcs_fall_into_the_quarters_as_asked() -> None:
     for bit in (0, 12):
         below = (graph.tail[upper_left] >> bit & 1).mean()
         assert below == pytest.approx(0.25, abs=0.005)
+
+
+def test_all_cores_draw_the_same_rmat_edges_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("vkssp.generate.rmat")  # the package has the function under this name
+    monkeypatch.setattr(module, "CHUNK", 256)
+    for arguments in ({}, {"degree": 7, "seed": 3, "permute": True}, {"a": 0, "b": 0, "c": 1.0}):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "MANY", 2**40)
+            expected = rmat(9, **arguments)
+        for many in (1, 1200):
+            monkeypatch.setattr(module, "MANY", many)
+            assert same(rmat(9, **arguments), expected)
 
 
 def test_rmat_with_the_whole_probability_in_one_quarter() -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from vkssp.checks import flag
+from vkssp.cores import num_cores, run_all
 from vkssp.errors import QueryError
 from vkssp.generate.checks import Weights, draw_weights, fits, fraction, stream, weight_range, whole
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.bulk import in_pieces
 from vkssp.graph.large import graph_from_arcs
+from vkssp.graph.many_arcs import MANY
 
 #: Edges that are drawn together; few enough to stay in the cache. Another number gives other graphs.
 CHUNK = 1 << 16
@@ -19,7 +25,10 @@ def _edges(rng: np.random.Generator, scale: int, count: int, a: float, b: float,
     # Limits of random 32-bit words: words below the first limit mean quarter a; quarters b, c and d follow.
     to_a, to_b, to_c = (min(round(sum_ * 2**32), 2**32) for sum_ in (a, a + b, a + b + c))
     tail, head = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
-    for begin in range(0, count, CHUNK):
+    done = 0
+    if count >= MANY:
+        done = _by_all_cores(rng, scale, (to_a, to_b, to_c), tail, head)
+    for begin in range(done, count, CHUNK):
         tails, heads = tail[begin : begin + CHUNK], head[begin : begin + CHUNK]
         for _ in range(scale):
             word = rng.integers(0, 2**32, len(tails), np.uint32)
@@ -32,6 +41,43 @@ def _edges(rng: np.random.Generator, scale: int, count: int, a: float, b: float,
             heads <<= 1
             heads |= right
     return tail, head
+
+
+def _rename(rank: Uint32s, ends: Uint32s) -> None:
+    """Replace each node by its rank."""
+
+    def take(part: slice) -> None:
+        # The ids are in range; any other mode makes a temporary copy first.
+        rank.take(ends[part], out=ends[part], mode="clip")
+
+    in_pieces(len(ends), take)
+
+
+def _by_all_cores(
+    rng: np.random.Generator, scale: int, limits: tuple[int, int, int], tail: Uint32s, head: Uint32s
+) -> int:
+    """Draw the edges of all whole chunks as one core would, and return how many edges these are.
+
+    Each core starts where the chunks of the others end in the sequence of random words, two of which are drawn at once.
+    """
+    from vkssp.generate.rmat_kernels import add_bits
+
+    state: Any = rng.bit_generator.state
+    words_each, count = scale * CHUNK, len(tail) // CHUNK
+
+    def draw(first: int, end: int) -> None:
+        bits = np.random.PCG64()
+        bits.state = state
+        bits.advance(first * words_each // 2)
+        own = np.random.Generator(bits)
+        for begin in range(first * CHUNK, end * CHUNK, CHUNK):
+            words = own.integers(0, 2**32, (scale, CHUNK), np.uint32)
+            add_bits(words, *limits, tail[begin : begin + CHUNK], head[begin : begin + CHUNK])
+
+    share = -(-count // (4 * num_cores()))
+    run_all([partial(draw, first, min(first + share, count)) for first in range(0, count, share)])
+    rng.bit_generator.advance(count * words_each // 2)  # type: ignore[attr-defined]
+    return count * CHUNK
 
 
 def rmat(
@@ -94,8 +140,7 @@ def rmat(
     if permute:
         rank = rng.permutation(np.arange(1 << scale, dtype=np.uint32))
         for ends in (tail, head):
-            # The ids are in range; any other mode makes a temporary copy first.
-            rank.take(ends, out=ends, mode="clip")
+            _rename(rank, ends)
     return graph_from_arcs(1 << scale, tail, head, weight, both_ways=undirected)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from vkssp.arrays import own
 from vkssp.graph.csr import Uint32s, transposed
 from vkssp.graph.graph import Graph
+from vkssp.graph.many_arcs import MANY, rows_of_edges
 
 #: Least number of arcs that are sorted at a time; the resulting rows do not depend on it.
 BLOCK = 1 << 22
@@ -27,8 +28,10 @@ def graph_from_arcs(num_nodes: int, tail: Uint32s, head: Uint32s, weight: Uint32
     the edges (12 bytes each) and the graph (8 bytes per arc) grow with the number of arcs. With `both_ways` each edge,
     also a loop, becomes an arc in both directions. In each row the arcs from head to tail come last.
     """
-    block = max(BLOCK, num_nodes)  # each block also costs time and memory in proportion to the nodes
     directions = ((tail, head), (head, tail)) if both_ways else ((tail, head),)
+    if len(tail) * len(directions) >= MANY:
+        return graph_of(*rows_of_edges(directions, weight, num_nodes))
+    block = max(BLOCK, num_nodes)  # each block also costs time and memory in proportion to the nodes
     degree = np.zeros(num_nodes, np.int64)
     for tails, _ in directions:
         for begin in range(0, len(tails), block):

@@ -17,11 +17,12 @@ from vkssp.checks import choice, flag
 from vkssp.choices import ORDERS as ORDERS
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
-from vkssp.graph.bulk import least_of
+from vkssp.graph.bulk import copy_to, in_pieces, least_of
 from vkssp.graph.csr import permuted_rows, places_of, rows_of, sorted_rows, tails_of
 from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.landmarks import landmark_order, road_order
+from vkssp.graph.many_arcs import MANY, incoming_arcs, light_first
 from vkssp.graph.order import Order, z_order
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
@@ -75,8 +76,8 @@ class RenumberedGraph:
         Renumbered id of each of the caller's nodes, shape (graph.num_nodes,), uint32.
     is_identity : bool
         Whether nodes have the caller's ids.
-    arc : numpy.ndarray
-        The caller's id of each arc of the renumbered graph, shape (num_arcs,), int64.
+    num_arcs : int
+        Number of arcs.
     first_out : numpy.ndarray
         Offset of each node's first arc, shape (num_nodes + 1,), uint32.
     """
@@ -123,18 +124,22 @@ class RenumberedGraph:
         self.is_identity = rank is None
         if rank is None:
             self.node = np.arange(graph.num_nodes, dtype=np.uint32)
-            self.arc: npt.NDArray[np.int64] = np.arange(graph.num_arcs, dtype=np.int64)
+            self._arc: list[npt.NDArray[np.int64]] = []  # shared like `_places`; made for those who ask
+            self.num_arcs = graph.num_arcs
             self.first_out, heads, weights = graph.first_out, graph.head, graph.weight
         else:
             self.node = rank
             if between is None:
-                self.first_out, self.arc = permuted_rows(graph.first_out, rank)
+                self.first_out, arc = permuted_rows(graph.first_out, rank)
             else:
                 kept = np.flatnonzero(between)
                 self.first_out, by_tail = rows_of(rank[graph.tail[kept]], self.num_nodes)
-                self.arc = kept[by_tail]
+                arc = kept[by_tail]
+            self._arc, self.num_arcs = [arc], len(arc)
             heads, weights = rank[graph.head[self.arc]], graph.weight[self.arc]
-        self.arcs = np.stack([heads, weights], axis=1)
+        self.arcs = np.empty((self.num_arcs, 2), np.uint32)
+        for column, values in enumerate((heads, weights)):
+            copy_to(self.arcs[:, column], values)
         self._places: list[npt.NDArray[np.int64]] = []  # shared by all copies that have the same arcs
         self._arcs_before: tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.int64]] | None] = (self.arcs, [])
 
@@ -158,9 +163,13 @@ class RenumberedGraph:
             return arcs
 
     @property
-    def num_arcs(self) -> int:
-        """Number of arcs."""
-        return len(self.arc)
+    def arc(self) -> npt.NDArray[np.int64]:
+        """The caller's id of each arc of the renumbered graph, shape (num_arcs,), int64."""
+        if not self._arc:
+            with self._making.held():
+                if not self._arc:
+                    self._arc.append(np.arange(self.num_arcs, dtype=np.int64))
+        return self._arc[0]
 
     @property
     def keeps(self) -> bool:
@@ -258,6 +267,8 @@ class RenumberedGraph:
         """
 
         def make() -> Any:
+            if self.is_identity and self.num_arcs >= MANY:
+                return incoming_arcs(self.first_out, self.arcs)
             tails = tails_of(self.first_out)
             place = self._place if not self.is_identity else np.arange(self.num_arcs)
             by_id = place[place >= 0]
@@ -270,14 +281,19 @@ class RenumberedGraph:
 
     def arcs_light_first(self) -> npt.NDArray[np.uint32]:
         """Return head and weight of each arc, sorted by weight for each node; shape (num_arcs, 2), uint32."""
-        arcs: npt.NDArray[np.uint32] = self.derived("light first", lambda: sorted_rows(self.first_out, self.arcs))
+        sort = light_first if self.num_arcs >= MANY else sorted_rows
+        arcs: npt.NDArray[np.uint32] = self.derived("light first", lambda: sort(self.first_out, self.arcs))
         return arcs
 
     @cached_property
     def has_arc_in(self) -> npt.NDArray[np.bool_]:
         """Whether each node has an incoming arc, shape (num_nodes,)."""
-        result = np.zeros(self.num_nodes, np.bool_)
-        result[self.arcs[:, 0]] = True
+        result, heads = np.zeros(self.num_nodes, np.bool_), self.arcs[:, 0]
+
+        def mark(part: slice) -> None:
+            result[heads[part]] = True
+
+        in_pieces(self.num_arcs, mark)
         return result
 
     def large_nodes(self, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

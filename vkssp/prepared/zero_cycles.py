@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph
+from vkssp.graph.bulk import least_of
 
 
 def zero_cycles(graph: Graph) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.bool_] | None]:
     """Return each node's group, and a mask of the arcs between groups; None for both if all groups are single nodes."""
-    zero = graph.weight == 0
-    if not zero.any():
+    if least_of(graph.weight, 1):
         return None, None
+    zero = graph.weight == 0
     tail, head = graph.tail, graph.head
     zero &= tail != head
     if not zero.any():

@@ -1,0 +1,50 @@
+"""Sorts of many arcs by all cores, beside NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vkssp.generate import rmat
+from vkssp.graph import Graph, large, many_arcs
+from vkssp.prepared import renumbered as renumbered_module
+from vkssp.prepared.renumbered import RenumberedGraph
+
+
+def same(one: Graph, other: Graph) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("first_out", "head", "weight"))
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_rows_are_those_of_few_arcs(both_ways: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    tail, head, weight = (rng.integers(0, high, 5000, np.uint32) for high in (90, 99, 10**6))
+    expected = large.graph_from_arcs(101, tail, head, weight, both_ways=both_ways)
+    monkeypatch.setattr(large, "MANY", 1)
+    assert same(large.graph_from_arcs(101, tail, head, weight, both_ways=both_ways), expected)
+
+
+def test_arcs_by_head_and_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Equal weights, rows in order and in reverse, and rows of all lengths.
+    graph = rmat(9, 60, undirected=False)
+    weights = [np.arange(graph.num_arcs), np.arange(graph.num_arcs)[::-1], graph.weight, np.ones_like(graph.weight)]
+    for weight in weights:
+        renumbered = RenumberedGraph(graph.with_weights(weight), "natural")
+        expected, sorted_before = renumbered.reverse(), renumbered.arcs_light_first()
+        with monkeypatch.context() as patch:
+            patch.setattr(renumbered_module, "MANY", 1)
+            assert all(map(np.array_equal, renumbered.reverse(), expected))
+            light_first = renumbered.arcs_light_first()
+        assert np.array_equal(light_first[:, 1], sorted_before[:, 1])
+        tail = graph.tail
+        order = np.lexsort((renumbered.arcs[:, 0], renumbered.arcs[:, 1], tail))
+        assert np.array_equal(light_first, renumbered.arcs[order])
+
+
+def test_rows_without_arcs() -> None:
+    nothing = np.zeros(0, np.uint32)
+    first, head, weight = many_arcs.rows_of_edges([(nothing, nothing)], nothing, 3)
+    assert first.tolist() == [0, 0, 0, 0] and len(head) == len(weight) == 0
+    arcs = np.zeros((0, 2), np.uint32)
+    assert many_arcs.light_first(np.zeros(4, np.uint32), arcs).shape == (0, 2)
+    assert [len(part) for part in many_arcs.incoming_arcs(np.zeros(4, np.uint32), arcs)] == [4, 0, 0]

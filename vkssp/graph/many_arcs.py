@@ -1,0 +1,107 @@
+"""Sorts of hundreds of millions of arcs by all cores, which take little memory beside their results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cores import num_cores, run_all
+from vkssp.graph.bulk import copied
+from vkssp.graph.csr import Uint32s
+
+#: Least number of arcs that are worth compiled code on all cores; fewer are sorted before it has been loaded.
+MANY = 1 << 24
+# Ranges of rows for each core, as some take longer than others.
+_RANGES_EACH = 8
+
+_Int64s = npt.NDArray[np.int64]
+
+
+def _bounds(first_out: npt.NDArray[Any], count: int) -> list[tuple[int, int]]:
+    """Return ranges of rows that have about the same number of items."""
+    wanted = np.linspace(0, int(first_out[-1]), count + 1)[1:-1]
+    inner = np.searchsorted(first_out, wanted).tolist()
+    bounds = [0, *inner, len(first_out) - 1]
+    return [(low, high) for low, high in pairwise(bounds) if low < high]
+
+
+def _over(bounds: Sequence[tuple[int, int]], act: Callable[[int, int], None]) -> None:
+    run_all([partial(act, *bound) for bound in bounds])
+
+
+def offsets_of(ends: Sequence[Uint32s], num_nodes: int) -> _Int64s:
+    """Return the offset of each node's first arc, given some arrays of an end of each arc, shape (num_nodes + 1,)."""
+    from vkssp.graph import arc_kernels
+
+    first, step = np.zeros(num_nodes + 1, np.int64), -(-num_nodes // num_cores())
+
+    def count(low: int, high: int) -> None:
+        for of_arcs in ends:
+            arc_kernels.count_ends(of_arcs, low, high, first[1:])
+
+    _over([(low, min(low + step, num_nodes)) for low in range(0, num_nodes, max(1, step))], count)
+    return np.cumsum(first, out=first)
+
+
+def rows_of_edges(
+    directions: Sequence[tuple[Uint32s, Uint32s]], weight: Uint32s, num_nodes: int
+) -> tuple[_Int64s, Uint32s, Uint32s]:
+    """Return offsets, heads and weights of arcs in rows; arcs of a node keep their sequence.
+
+    Parameters
+    ----------
+    directions : sequence of (numpy.ndarray, numpy.ndarray)
+        Tails and heads of arcs, one direction after the other, shape (num_edges,) each.
+    weight : numpy.ndarray
+        Weight of each edge.
+    num_nodes : int
+        Number of nodes.
+    """
+    from vkssp.graph import arc_kernels
+
+    first = offsets_of([tail for tail, _ in directions], num_nodes)
+    heads, weights = (np.empty(int(first[-1]), np.uint32) for _ in range(2))
+    free = first[:-1].copy()
+
+    def place(low: int, high: int) -> None:
+        for tail, head in directions:
+            arc_kernels.place_arcs(tail, head, weight, low, high, free, heads, weights)
+
+    _over(_bounds(first, num_cores()), place)
+    return first, heads, weights
+
+
+def incoming_arcs(first_out: Uint32s, arcs: Uint32s) -> tuple[Uint32s, Uint32s, _Int64s]:
+    """Return offsets, tails and weights, and ids of the arcs sorted by head, then by id; see `RenumberedGraph`."""
+    from vkssp.graph import arc_kernels
+
+    first = offsets_of([arcs[:, 0]], len(first_out) - 1)
+    arcs_in, arc_in, free = np.empty_like(arcs), np.empty(len(arcs), np.int64), first[:-1].copy()
+
+    def place(low: int, high: int) -> None:
+        arc_kernels.place_incoming(first_out, arcs, low, high, free, arcs_in, arc_in)
+
+    _over(_bounds(first, num_cores()), place)
+    return first.astype(np.uint32), arcs_in, arc_in
+
+
+def light_first(first_out: Uint32s, arcs: Uint32s) -> Uint32s:
+    """Return head and weight of each arc, the arcs of each row sorted by weight, then by head."""
+    from vkssp.graph import arc_kernels
+
+    made = copied(arcs)
+    if sys.byteorder == "big":  # the weights are to be the upper halves of numbers of 64 bits
+        made = made[:, ::-1].copy()
+    items = made.view(np.uint64).reshape(-1)
+
+    def sort(low: int, high: int) -> None:
+        arc_kernels.sort_rows(first_out, items, low, high, np.empty(arc_kernels.STACK, np.int64))
+
+    _over(_bounds(first_out, _RANGES_EACH * num_cores()), sort)
+    return made if sys.byteorder == "little" else made[:, ::-1].copy()
