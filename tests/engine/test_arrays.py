@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import open_device
 from tests.support.graphs import ON_DEVICE, check_path, heap_dijkstra, make_solver
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver
+from vkssp.bench.optimality import why_not_shortest
 from vkssp.engine import arrays
 from vkssp.engine.arrays import make_array, part_bits
 from vkssp.engine.device_graph import DeviceGraph
@@ -172,3 +173,15 @@ def test_a_mask_names_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_blocks_of_one_node_and_no_arcs(small: Device) -> None:
     with Solver(Graph.from_edges([], [], [], num_nodes=2), "near_far", small) as solver:
         assert solver.distances(0).tolist() == [0, UNREACHABLE]
+
+
+@pytest.mark.slow
+def test_arcs_beyond_what_the_device_really_binds(device: Device) -> None:
+    if device.limits.buffer > 2**27:
+        pytest.skip("the device binds more than arcs of a test should take")
+    graph = rmat(20, 17)
+    assert 8 * graph.num_arcs > device.limits.buffer
+    for algorithm in ("auto", "delta_step"):
+        with Solver(graph, algorithm, device, reduction="none") as solver:
+            assert solver.algorithm == ("near_far" if algorithm == "auto" else algorithm)
+            assert why_not_shortest(graph, 1, solver.distances(1)) == ""

@@ -27,6 +27,17 @@ def test_from_edges_sorts_by_tail_and_keeps_parallel_arcs_and_loops() -> None:
     assert {a.dtype for a in (graph.first_out, graph.head, graph.weight, graph.tail)} == {np.dtype(np.uint32)}
 
 
+def test_more_arcs_than_offsets_can_number_are_refused_before_memory_is_taken() -> None:
+    words = r"has 4294967296 entries; a graph holds at most 4294967295 arcs, so leave out arcs"
+    many = np.broadcast_to(np.uint8(0), 2**32)  # a single byte
+    with pytest.raises(GraphError, match=f"tail {words}"):
+        Graph.from_edges(many, many, many)
+    with pytest.raises(GraphError, match=f"head {words}"):
+        Graph.from_csr([0], many, many)
+    with pytest.raises(GraphError, match="tail has 2147483648 entries, each an arc in both directions; a graph holds"):
+        Graph.from_edges(many[: 2**31], many[: 2**31], many[: 2**31], undirected=True)
+
+
 def test_undirected_edges_become_two_arcs_and_loops_one() -> None:
     graph = Graph.from_edges([0, 1], [1, 1], [3, 4], undirected=True)
     assert sorted(zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True)) == [

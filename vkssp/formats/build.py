@@ -10,8 +10,8 @@ import numpy as np
 from vkssp.errors import QueryError
 from vkssp.formats.columns import Rule
 from vkssp.formats.stream import Lines
-from vkssp.generate.checks import MOST_ARCS
 from vkssp.graph import Floats, Graph, Uint32s
+from vkssp.graph.csr import MOST_ARCS
 from vkssp.graph.large import graph_from_arcs
 from vkssp.memory import require
 

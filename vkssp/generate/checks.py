@@ -9,6 +9,7 @@ import numpy as np
 from vkssp.checks import index_of, is_many, items_of, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.csr import MOST_ARCS
 from vkssp.memory import require
 
 #: Smallest and largest weight, both inclusive.
@@ -16,7 +17,6 @@ Weights = tuple[int, int]
 
 #: Largest number of nodes; ids stay below 2**31, so that scipy's signed 32-bit indices can hold them.
 MOST_NODES = 2**31 - 1
-MOST_ARCS = 2**32 - 1
 # Least memory in bytes per node and per arc while a graph is made.
 _NODE_BYTES, _ARC_BYTES = 12, 8
 

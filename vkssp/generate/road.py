@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.generate.checks import MOST_ARCS, fits, fraction, stream, whole
+from vkssp.generate.checks import fits, fraction, stream, whole
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.csr import MOST_ARCS
 from vkssp.graph.order import spread_bits
 
 Int64s = npt.NDArray[np.int64]

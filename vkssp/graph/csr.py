@@ -13,19 +13,37 @@ from vkssp.errors import GraphError
 #: The distance of a node that no path reaches; every real distance and weight is smaller.
 UNREACHABLE = 2**32 - 1
 
+#: Most arcs of a graph: offsets of arcs have 32 bits.
+MOST_ARCS = 2**32 - 1
+
 Uint32s = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 
 
+def require_few_arcs(values: Any, name: str, directions: int = 1) -> None:
+    """Raise `GraphError` if an array with an item for each arc, or for each edge in some directions, is too long.
+
+    Called first, so that no memory is taken for what cannot be a graph.
+    """
+    count = len(values) if hasattr(values, "__len__") else 0
+    if count * directions > MOST_ARCS:
+        both = ", each an arc in both directions" if directions > 1 else ""
+        raise GraphError(
+            f"{name} has {count} entries{both}; a graph holds at most {MOST_ARCS} arcs, so leave out arcs that no "
+            "shortest path takes, such as all but the lightest of parallel ones"
+        )
+
+
 def checked_rows(first_out: npt.ArrayLike, head: npt.ArrayLike) -> tuple[Uint32s, Uint32s]:
     """Return the offsets of the nodes' arcs and the heads of the arcs as uint32s; raise `GraphError` if invalid."""
+    require_few_arcs(head, "head")
     first = whole_numbers(first_out, "first_out", "offsets", UNREACHABLE)
     if len(first) == 0:
         raise GraphError("first_out is empty; a graph without nodes has first_out [0]")
     heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
     num_nodes = len(first) - 1
-    if num_nodes >= UNREACHABLE or len(heads) > UNREACHABLE:
-        raise GraphError("a graph holds fewer than 2**32 - 1 nodes and arcs")
+    if num_nodes >= UNREACHABLE:
+        raise GraphError("a graph holds fewer than 2**32 - 1 nodes")
     if first[0] != 0:
         raise GraphError(f"first_out[0] is {first[0]}; it must be 0")
     falls = np.flatnonzero(first[1:] < first[:-1])

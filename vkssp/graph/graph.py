@@ -25,7 +25,16 @@ from vkssp.checks import (
     whole_numbers,
 )
 from vkssp.errors import GraphError, QueryError
-from vkssp.graph.csr import UNREACHABLE, Floats, Uint32s, checked_rows, permuted_rows, rows_of, tails_of
+from vkssp.graph.csr import (
+    UNREACHABLE,
+    Floats,
+    Uint32s,
+    checked_rows,
+    permuted_rows,
+    require_few_arcs,
+    rows_of,
+    tails_of,
+)
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.names import NameIndex, Names, checked_names, numbered
 from vkssp.graph.order import Order
@@ -359,6 +368,7 @@ class Graph:
         MemoryShortageError
             If there is not enough memory for the nodes and edges, for example because an id is very large.
         """
+        require_few_arcs(tail, "tail", 2 if undirected is True else 1)
         tail, head, named = numbered(tail, head, names, are_positions=num_nodes is not None or lat is not None)
         tails = whole_numbers(tail, "tail", "node ids", UNREACHABLE)
         heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
