@@ -85,7 +85,7 @@ void expand(bool has_entry, NODE_DISTANCE entry) {
     if (COUNTING > 0 && has_entry) ++visited;
     // An entry is out of date if its node is nearer by now. An outdated entry that seems current does no harm.
     if (has_entry && SHARED_DISTANCE(dist[uint(entry.x)]) >= entry.y) {
-        uvec2 row = row_of[uint(entry.x)];
+        uvec2 row = PAIR(row_of, uint(entry.x));
         first = row.x;
         degree = useful_end(row, entry.y) - row.x;
         if (COUNTING > 0) ++worked;

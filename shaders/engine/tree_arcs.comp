@@ -23,9 +23,9 @@ void main() {
     uint count = num_pieces * num_rows;
     for (uint at = gl_GlobalInvocationID.x; at < count; at += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uint row = at / num_pieces, base = (first_row + row) * num_nodes;
-        uvec2 piece = pieces[at % num_pieces];
+        uvec2 piece = PAIR(pieces, at % num_pieces);
         DISTANCE distance = dist[base + piece.x];
-        uint end = distance == UNREACHABLE ? piece.y : pieces[at % num_pieces + 1].y;
+        uint end = distance == UNREACHABLE ? piece.y : PAIR(pieces, at % num_pieces + 1).y;
         for (uint k = piece.y; k < end; ++k) {
             uvec2 tail_weight = PAIR(arcs_in, k);
             if (tail_weight.x != piece.x && extend(dist[base + tail_weight.x], tail_weight.y) == distance) {

@@ -31,10 +31,11 @@ WHOLE = ("block_resident", "phast")
 @pytest.fixture(scope="module")
 def small() -> Iterator[Device]:
     """Open a device that binds little at once."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:  # only while it is opened, as other fixtures open devices, too
         patch.setenv(MASK_VARIABLE, f"storage_range={LIMIT}")
-        with open_device() as opened:
-            yield opened
+        opened = open_device()
+    with opened:
+        yield opened
 
 
 def test_boundaries_of_buffers_lie_within_the_arcs_of_a_node() -> None:
@@ -125,9 +126,24 @@ def test_queues_beyond_one_buffer(small: Device) -> None:
             assert 16 * graph.num_nodes > LIMIT and np.array_equal(solver.distances(3), expected)
 
 
+def test_rows_of_nodes_that_are_more_than_arcs(small: Device) -> None:
+    """Nodes without arcs have rows, too, of 8 bytes; distances have 4."""
+    count = 12_000
+    nodes = np.arange(0, count, 3)
+    graph = Graph.from_edges(nodes[:-1], nodes[1:], 1 + nodes[1:] % 7, num_nodes=count)
+    assert 8 * graph.num_arcs <= LIMIT < 8 * count
+    expected = heap_dijkstra(graph, 9)
+    for algorithm in ("near_far", "delta_step"):
+        with Solver(graph, algorithm, small) as solver:
+            assert np.array_equal(solver.distances(9), expected)
+            check_path(graph, solver.path(9, 9000), 9, 9000, int(expected[9000]))
+    with Solver(graph, device=small, reduction="none") as solver:
+        assert np.array_equal(solver.distances(9), expected)
+
+
 def test_an_array_is_read_as_it_was_written(small: Device) -> None:
     values = np.random.default_rng(1).integers(0, 2**32, 3 * LIMIT // 4 + 5, dtype=np.uint32)
-    array = make_array(small, values.nbytes, "the table", small)
+    array = make_array(small, values.nbytes, "the table", small, split=True)
     try:
         assert isinstance(array, SplitBuffer) and len(array.parts) == 4
         assert array.memory_bytes - values.nbytes <= 64

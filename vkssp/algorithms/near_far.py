@@ -96,12 +96,7 @@ class NearFar(DeviceAlgorithm):
     @property
     def most_entries(self) -> int:
         """Most entries of a queue: those that the device can bind or, if arrays are split, number."""
-        return MOST_ARCS // 2 if self.is_split else self._device.limits.buffer // self._place_bytes
-
-    @property
-    def is_split(self) -> bool:
-        """Whether the arcs are in several buffers; then the queues are, too, and may have more entries."""
-        return 8 * (self._graph.renumbered.num_arcs + self._graph.num_pieces) > self._device.limits.buffer
+        return MOST_ARCS // 2 if self._graph.splits_arcs else self._device.limits.buffer // self._place_bytes
 
     @property
     def first_capacity(self) -> int:
@@ -159,7 +154,7 @@ class NearFar(DeviceAlgorithm):
         return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
 
     def _queue(self, name: str, places: int) -> Array:
-        queue = make_array(self._device, self._place_bytes * places, name, self, split=self.is_split)
+        queue = make_array(self._device, self._place_bytes * places, name, self, split=self._graph.splits_arcs)
         self.parts.append(queue)
         return queue
 

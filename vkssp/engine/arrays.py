@@ -33,7 +33,7 @@ def can_split(device: Device) -> bool:
 
 
 def make_array(
-    device: Device, nbytes: int, name: str, owner: Resource, *, item_bytes: int = PAIR_BYTES, split: bool | None = None
+    device: Device, nbytes: int, name: str, owner: Resource, *, split: bool, item_bytes: int = PAIR_BYTES
 ) -> Array:
     """Return an array without content.
 
@@ -47,18 +47,16 @@ def make_array(
         Name of the content, for error messages.
     owner : Resource
         Resource that closes the array.
+    split : bool
+        Whether the array is in several buffers, because it or another array of its kernels does not fit into one.
     item_bytes : int
         Bytes of an item.
-    split : bool, optional
-        Whether the array is in several buffers, as other arrays of its kernel are; by default, if it has to be.
 
     Raises
     ------
     DeviceError
         If the device has no room for the array, or cannot read arrays in several buffers.
     """
-    if split is None:
-        split = nbytes > device.limits.buffer
     if not split:
         return Buffer(device, nbytes, name=name, owner=owner)
     part_bytes = min(item_bytes, PAIR_BYTES) << part_bits(device)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.engine.arrays import PAIR_BYTES, Array, make_array, require_numbers
+from vkssp.engine.arrays import PAIR_BYTES, Array, can_split, make_array, require_numbers
 from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -89,20 +89,30 @@ class DeviceGraph(Resource):
         return arcs
 
     def _with_pieces(self, arcs: npt.NDArray[np.uint32]) -> Array:
-        array = self._array("the arcs", arcs.nbytes + self._to_pieces.nbytes)
+        array = self._array("the arcs", arcs.nbytes + self._to_pieces.nbytes, split=self.splits_arcs)
         for values, offset in ((arcs, 0), (self._to_pieces, arcs.nbytes)):
             if len(values):
                 array.write(values, offset)
         return array
 
-    def rows(self) -> Buffer:
+    @property
+    def splits_arcs(self) -> bool:
+        """Whether `arcs` and `rows` are in several buffers, because one of them does not fit into one."""
+        limit = self.device.limits.buffer
+        arcs, rows = (8 * (count + self.num_pieces) for count in (self.renumbered.num_arcs, self.num_nodes))
+        return arcs > limit or (rows > limit and can_split(self.device))
+
+    def rows(self) -> Array:
         """Return rows of arcs with nodes of more than `PIECE` arcs split, see `RenumberedGraph.split_rows`."""
 
-        def make() -> Buffer:
-            (rows,) = self.upload({"the rows": self.renumbered.split_rows(PIECE)[0]})
-            return rows
+        def make() -> Array:
+            rows, name = self.renumbered.split_rows(PIECE)[0], "the rows"
+            array = self._array(name, rows.nbytes, split=self.splits_arcs)
+            if len(rows):
+                array.write(rows)
+            return array
 
-        rows: Buffer = self.shared("rows", make)
+        rows: Array = self.shared("rows", make)
         return rows
 
     def blocks(self, block: int) -> list[Buffer]:
@@ -128,7 +138,7 @@ class DeviceGraph(Resource):
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
-    def by_head(self) -> tuple[Buffer, Array, Array]:
+    def by_head(self) -> tuple[Array, Array, Array]:
         """Return pieces of at most `PIECE_IN` arcs into a node, tails and weights of the arcs, and their ids.
 
         All of them have the caller's ids, see `vkssp.prepared.tree_arcs`.
@@ -136,9 +146,8 @@ class DeviceGraph(Resource):
 
         def make() -> Any:
             first, arcs, ids = arcs_by_head(self.renumbered)
-            of_arcs = {"the arcs by head": arcs, "their ids": ids}
-            arrays = {"the pieces by head": pieces_of(first, PIECE_IN), **of_arcs}
-            return *self.upload_arrays(arrays, of_arcs.keys()), ids
+            arrays = {"the pieces by head": pieces_of(first, PIECE_IN), "the arcs by head": arcs, "their ids": ids}
+            return *self.upload_arrays(arrays, arrays.keys()), ids
 
         pieces, arcs, ids, _ = self.shared("by head", make)
         return pieces, arcs, ids
@@ -250,5 +259,5 @@ class DeviceGraph(Resource):
             raise
         return made
 
-    def _array(self, name: str, nbytes: int, item_bytes: int = PAIR_BYTES, split: bool | None = None) -> Array:
+    def _array(self, name: str, nbytes: int, item_bytes: int = PAIR_BYTES, *, split: bool) -> Array:
         return make_array(self.device, nbytes, name, self._arrays, item_bytes=item_bytes, split=split)
