@@ -104,8 +104,7 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
     if max(marks, below, 8 * renumbered.num_arcs) > device.limits.buffer or needed > device.free_bytes():
         return False
-    first_in = renumbered.reverse()[0]
-    return int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS
+    return int(renumbered.num_arcs_in.max(initial=0)) <= MOST_ARCS
 
 
 def pays(device: Device, num_nodes: int, arcs: float) -> bool:

@@ -58,8 +58,7 @@ class PathWalker(Resource):
         distance_type: DistanceType = BITS_32,
     ) -> None:
         device, rows = graph.device, 4 * (graph.num_nodes + 1)
-        first_in = graph.renumbered.reverse()[0]
-        jumps = int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS
+        jumps = int(graph.renumbered.num_arcs_in.max(initial=0)) <= MOST_ARCS
         own = (4 if jumps else 1) * rows + (4 * graph.num_nodes // SPAN if jumps else 0)
         device.require(own + graph.missing("incoming", rows + 8 * graph.renumbered.num_arcs), "a route on this graph")
         self._first_in, self._arcs_in, self._arc_in = graph.incoming()

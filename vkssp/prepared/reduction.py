@@ -16,7 +16,6 @@ from vkssp.arrays import own
 from vkssp.choices import REDUCTIONS as REDUCTIONS
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of
-from vkssp.graph.many_arcs import MANY, offsets_of
 from vkssp.prepared.contraction import RemainingGraph, Removed
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -90,12 +89,7 @@ def may_pay(renumbered: RenumberedGraph) -> bool:
     ends, and there are at most as many of these nodes as leaves. The estimate ignores nodes that can be removed because
     two parallel chains become one.
     """
-    heads = renumbered.arcs[:, 0]
-    if renumbered.num_arcs < MANY:
-        arcs_in = np.bincount(heads, minlength=renumbered.num_nodes)
-    else:
-        arcs_in = np.diff(offsets_of([heads], renumbered.num_nodes))  # takes no copy of the heads
-    degree = np.maximum(np.diff(renumbered.first_out), arcs_in)
+    degree = np.maximum(np.diff(renumbered.first_out), renumbered.num_arcs_in)
     candidates = np.count_nonzero(degree <= 2) + np.count_nonzero(degree <= 1)
     num_nodes = renumbered.num_nodes
     return num_nodes >= LEAST_NODES and bool(num_nodes - candidates <= most_left(num_nodes))

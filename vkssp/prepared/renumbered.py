@@ -17,12 +17,12 @@ from vkssp.checks import choice, flag
 from vkssp.choices import ORDERS as ORDERS
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
-from vkssp.graph.bulk import copy_to, in_pieces, least_of
+from vkssp.graph.bulk import copy_to, least_of
 from vkssp.graph.csr import permuted_rows, places_of, rows_of, sorted_rows, tails_of
 from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.landmarks import landmark_order, road_order
-from vkssp.graph.many_arcs import MANY, incoming_arcs, light_first
+from vkssp.graph.many_arcs import MANY, incoming_arcs, light_first, offsets_of
 from vkssp.graph.order import Order, z_order
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
@@ -222,7 +222,8 @@ class RenumberedGraph:
         for name in ("spread", "zero_trees", "_lightest"):
             other.__dict__.pop(name, None)
         if not self._same_cycles(other, changed):
-            other.__dict__.pop("has_arc_in", None)
+            for name in ("has_arc_in", "num_arcs_in"):
+                other.__dict__.pop(name, None)
             other._contract()
             return other
         # Sweeps over a hierarchy need no arcs, so that they are made for those who ask.
@@ -288,13 +289,15 @@ class RenumberedGraph:
     @cached_property
     def has_arc_in(self) -> npt.NDArray[np.bool_]:
         """Whether each node has an incoming arc, shape (num_nodes,)."""
-        result, heads = np.zeros(self.num_nodes, np.bool_), self.arcs[:, 0]
+        return self.num_arcs_in > 0
 
-        def mark(part: slice) -> None:
-            result[heads[part]] = True
-
-        in_pieces(self.num_arcs, mark)
-        return result
+    @cached_property
+    def num_arcs_in(self) -> npt.NDArray[np.int64]:
+        """Number of arcs into each node, shape (num_nodes,), int64."""
+        heads = self.arcs[:, 0]
+        if self.num_arcs < MANY:
+            return np.bincount(heads, minlength=self.num_nodes).astype(np.int64, copy=False)
+        return np.diff(offsets_of([heads], self.num_nodes))  # without a copy of the heads
 
     def large_nodes(self, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the nodes with more than `limit` arcs, and the number of pieces of `limit` arcs for each."""
