@@ -113,7 +113,10 @@ def test_the_choice_takes_an_algorithm_that_can(small: Device) -> None:
     graph = GRAPHS["rmat"]
     expected = heap_dijkstra(graph, 0)
     with Solver(graph, device=small) as solver:
-        assert solver.algorithm == "near_far" and np.array_equal(solver.distances(0), expected)
+        assert solver.algorithm == "bellman_ford_edge" and np.array_equal(solver.distances(0), expected)
+    with Solver(GRAPHS["random"], device=small) as solver:
+        assert solver.algorithm == "near_far"
+        assert np.array_equal(solver.distances(0), heap_dijkstra(GRAPHS["random"], 0))
     with pytest.raises(DeviceError, match=rf"the other arcs needs \d+ bytes, .* binds {LIMIT} at most"):
         Solver(graph, "block_resident", small)
 
@@ -197,7 +200,7 @@ def test_arcs_beyond_what_the_device_really_binds(device: Device) -> None:
         pytest.skip("the device binds more than arcs of a test should take")
     graph = rmat(20, 17)
     assert 8 * graph.num_arcs > device.limits.buffer
-    for algorithm in ("auto", "delta_step"):
+    for algorithm in ("auto", "delta_step", "near_far"):
         with Solver(graph, algorithm, device, reduction="none") as solver:
-            assert solver.algorithm == ("near_far" if algorithm == "auto" else algorithm)
+            assert solver.algorithm == ("bellman_ford_edge" if algorithm == "auto" else algorithm)
             assert why_not_shortest(graph, 1, solver.distances(1)) == ""

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import DeviceError, Graph, Solver
+from vkssp.generate import rmat
 from vkssp.gpu.device import Device
+from vkssp.prepared import edge_list
 from vkssp.prepared.edge_list import Edges, edges_of
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -105,6 +107,20 @@ def test_rows_that_do_not_fit_into_64_bits_are_sorted_all_the_same() -> None:
     assert np.array_equal(edges.start[order], nodes[:-1]) and np.array_equal(edges.weight[order], weight)
     keys = (edges.end // 1000).astype(np.int64) * 1000 + edges.start // 1000
     assert (np.diff(keys) >= 0).all()
+
+
+@pytest.mark.parametrize("segment", [0, 1, 100, 4096])
+def test_all_cores_make_the_same_list_of_many_edges(segment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_way = rmat(9, 20)
+    one_way = two_way.with_weights(np.arange(two_way.num_arcs))  # as many arcs each way, but of other weights
+    for graph in (two_way, grid(30), one_way, rmat(8, undirected=False)):
+        expected = check(graph, segment)
+        with monkeypatch.context() as patch:
+            patch.setattr(edge_list, "MANY", 1)
+            found = check(graph, segment)
+        assert found.num_undirected == expected.num_undirected
+        for name in ("start", "end", "weight"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name))
 
 
 def test_edges_fit_where_arcs_do_not(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

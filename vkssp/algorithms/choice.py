@@ -25,6 +25,7 @@ from vkssp.gpu.instance import choose as choose_device
 from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES, DistanceType
 from vkssp.graph.landmarks import BLOCK, leaving_share
 from vkssp.prepared.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
+from vkssp.prepared.many_edges import is_two_way
 from vkssp.prepared.renumbered import RenumberedGraph
 
 DEFAULT_ALGORITHM = AUTO
@@ -221,11 +222,12 @@ def choose(
     if mean <= _SPARSE:
         is_local = leaving_share(first_out, renumbered.arcs[:, 0]) <= _LOCAL
         return "block_resident" if is_local and _fits_into_blocks(renumbered, largest_buffer) else "near_far"
-    if not fits:
-        return "near_far"  # the CPU would sort so many edges for longer than the device saves in hundreds of searches
     degree = np.diff(first_out)
     in_hubs = int(degree[degree >= _HUB * mean].sum(dtype=np.int64))
-    return "bellman_ford_edge" if in_hubs >= _SKEWED * num_arcs else "near_far"
+    if in_hubs < _SKEWED * num_arcs:
+        return "near_far"
+    # One core would make the list of so many edges, unless they are undirected: longer than hundreds of searches take.
+    return "bellman_ford_edge" if fits or is_two_way(renumbered) else "near_far"
 
 
 def _fits_into_blocks(renumbered: RenumberedGraph, largest_buffer: int) -> bool:

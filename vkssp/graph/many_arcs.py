@@ -23,7 +23,7 @@ _RANGES_EACH = 8
 _Int64s = npt.NDArray[np.int64]
 
 
-def _bounds(first_out: npt.NDArray[Any], count: int) -> list[tuple[int, int]]:
+def ranges_of(first_out: npt.NDArray[Any], count: int) -> list[tuple[int, int]]:
     """Return ranges of rows that have about the same number of items."""
     wanted = np.linspace(0, int(first_out[-1]), count + 1)[1:-1]
     inner = np.searchsorted(first_out, wanted).tolist()
@@ -73,7 +73,7 @@ def rows_of_edges(
         for tail, head in directions:
             arc_kernels.place_arcs(tail, head, weight, low, high, free, heads, weights)
 
-    _over(_bounds(first, num_cores()), place)
+    _over(ranges_of(first, num_cores()), place)
     return first, heads, weights
 
 
@@ -87,21 +87,24 @@ def incoming_arcs(first_out: Uint32s, arcs: Uint32s) -> tuple[Uint32s, Uint32s, 
     def place(low: int, high: int) -> None:
         arc_kernels.place_incoming(first_out, arcs, low, high, free, arcs_in, arc_in)
 
-    _over(_bounds(first, num_cores()), place)
+    _over(ranges_of(first, num_cores()), place)
     return first.astype(np.uint32), arcs_in, arc_in
+
+
+def sort_items(first: npt.NDArray[Any], items: npt.NDArray[np.uint64]) -> None:
+    """Sort the items of each row in place, given the offset of each row's first item."""
+    from vkssp.graph import arc_kernels
+
+    def sort(low: int, high: int) -> None:
+        arc_kernels.sort_rows(first, items, low, high, np.empty(arc_kernels.STACK, np.int64))
+
+    _over(ranges_of(first, _RANGES_EACH * num_cores()), sort)
 
 
 def light_first(first_out: Uint32s, arcs: Uint32s) -> Uint32s:
     """Return head and weight of each arc, the arcs of each row sorted by weight, then by head."""
-    from vkssp.graph import arc_kernels
-
     made = copied(arcs)
     if sys.byteorder == "big":  # the weights are to be the upper halves of numbers of 64 bits
         made = made[:, ::-1].copy()
-    items = made.view(np.uint64).reshape(-1)
-
-    def sort(low: int, high: int) -> None:
-        arc_kernels.sort_rows(first_out, items, low, high, np.empty(arc_kernels.STACK, np.int64))
-
-    _over(_bounds(first_out, _RANGES_EACH * num_cores()), sort)
+    sort_items(first_out, made.view(np.uint64).reshape(-1))
     return made if sys.byteorder == "little" else made[:, ::-1].copy()

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from vkssp.graph import Uint32s
 from vkssp.graph.csr import tails_of
+from vkssp.graph.many_arcs import MANY
+from vkssp.prepared.many_edges import undirected_edges
 from vkssp.prepared.renumbered import RenumberedGraph
 
 Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
@@ -44,6 +46,8 @@ def edges_of(renumbered: RenumberedGraph, segment: int) -> Edges:
         Number of nodes of a segment. Edges are sorted by the segment of their end, and then by the segment of their
         start; if `segment` is 0, they are sorted by start and end. The start of an undirected edge is its lower node.
     """
+    if renumbered.num_arcs >= MANY and (found := undirected_edges(renumbered, segment)) is not None:
+        return Edges(*found, len(found[0]))
     tail, (head, weight) = tails_of(renumbered.first_out), renumbered.arcs.T
     upward, downward = tail < head, tail > head
     ahead = sort_columns(tail[upward], head[upward], weight[upward])

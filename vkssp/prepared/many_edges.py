@@ -1,0 +1,100 @@
+"""List of the edges of an undirected graph with hundreds of millions of arcs, made by all cores."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cores import num_cores, run_all
+from vkssp.graph import Uint32s
+from vkssp.graph.bulk import in_pieces
+from vkssp.graph.many_arcs import ranges_of, sort_items
+from vkssp.prepared.renumbered import RenumberedGraph
+
+# Ranges of nodes for each core where each is counted apart.
+_RANGES_EACH = 2
+
+_Items = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]
+
+
+def is_two_way(renumbered: RenumberedGraph) -> bool:
+    """Return whether as many arcs enter each node as leave it, as in every undirected graph."""
+    return np.array_equal(np.diff(renumbered.first_out), renumbered.num_arcs_in)
+
+
+def undirected_edges(renumbered: RenumberedGraph, segment: int) -> tuple[Uint32s, Uint32s, Uint32s] | None:
+    """Return start, end and weight of each edge if each arc has an opposite one of its weight, else None.
+
+    The result is that of `edge_list.edges_of`: edges are sorted by start, end and weight, and then by the segments of
+    their ends.
+    """
+    if not is_two_way(renumbered):
+        return None
+    items = _higher(renumbered, outgoing=True)
+    if not _are_equal(items, _higher(renumbered, outgoing=False)):
+        return None
+    return _by_segment(items, segment or renumbered.num_nodes)
+
+
+def _higher(renumbered: RenumberedGraph, *, outgoing: bool) -> _Items:
+    """Return offsets and sorted items of the arcs between each node and those with higher ids, in one direction."""
+    from vkssp.prepared import edge_kernels as kernels
+
+    rows, num_nodes, cores = (renumbered.first_out, renumbered.arcs), renumbered.num_nodes, num_cores()
+    first = np.zeros(num_nodes + 1, np.int64)
+    count, place = (
+        (kernels.count_to_higher, kernels.place_to_higher)
+        if outgoing
+        else (kernels.count_from_higher, kernels.place_from_higher)
+    )
+    # What leaves a node lies in its row. Of what enters nodes of a range, each core looks at all arcs.
+    bounds = ranges_of(rows[0], cores)
+    run_all([partial(count, *rows, low, high, first[1:]) for low, high in bounds])
+    np.cumsum(first, out=first)
+    items, free = np.empty(int(first[-1]), np.uint64), first[:-1].copy()
+    bounds = ranges_of(rows[0] if outgoing else first, cores)
+    run_all([partial(place, *rows, low, high, free, items) for low, high in bounds])
+    sort_items(first, items)
+    return first, items
+
+
+def _are_equal(one: _Items, other: _Items) -> bool:
+    same = [all(len(a) == len(b) for a, b in zip(one, other, strict=True))]
+
+    def compare(part: slice, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> None:
+        if same[0] and not np.array_equal(a[part], b[part]):
+            same[0] = False
+
+    for a, b in zip(one, other, strict=True):
+        in_pieces(len(a) if same[0] else 0, partial(compare, a=a, b=b))
+    return same[0]
+
+
+def _by_segment(items: _Items, segment: int) -> tuple[Uint32s, Uint32s, Uint32s]:
+    """Return the edges of sorted items, sorted by the segments of their ends; those of a segment keep their order."""
+    from vkssp.prepared import edge_kernels as kernels
+
+    first, numbers = items
+    num_segments = (len(first) - 2) // segment + 1
+    # Few, if segments are so small that counts would take more memory than edges.
+    bounds = ranges_of(first, max(1, min(_RANGES_EACH * num_cores(), len(numbers) // num_segments)))
+    counts = np.zeros((len(bounds) + 1, num_segments), np.int64)
+    run_all(
+        [
+            partial(kernels.count_segments, numbers, int(first[low]), int(first[high]), segment, counts[number + 1])
+            for number, (low, high) in enumerate(bounds)
+        ]
+    )
+    total = counts.sum(axis=0)
+    free = np.cumsum(counts, axis=0) + (np.cumsum(total) - total)  # of each range, after those before it
+    start, end, weight = (np.empty(len(numbers), np.uint32) for _ in range(3))
+    run_all(
+        [
+            partial(kernels.place_edges, first, numbers, low, high, segment, free[number], start, end, weight)
+            for number, (low, high) in enumerate(bounds)
+        ]
+    )
+    return start, end, weight
