@@ -126,6 +126,12 @@ class Parameter:
     is_distance: bool = False
 
 
+#: Budget of labels, of the algorithms over hierarchies.
+LABEL_MIB = Parameter(
+    "label_mib", 0, 1 << 24, None, "memory for labels of many pairs, MiB; 0 for none, by default a part of what is free"
+)
+
+
 def check_parameters(
     algorithm: type[Algorithm], given: Mapping[str, Any], distance_type: DistanceType = BITS_32
 ) -> dict[str, int | None]:

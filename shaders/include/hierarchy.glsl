@@ -16,10 +16,13 @@ struct Supernode {
 
 layout(std430, binding = 0) readonly restrict buffer Supernodes { Supernode supernodes[]; };
 layout(std430, binding = 1) readonly restrict buffer SupernodeOf { uint supernode_of[]; };
-// Result of the dispatches.
+// Result of the dispatches; some kernels have further words, STATUS_WORDS.
 layout(std430, binding = 2) coherent buffer StatusBuffer {
     uint cut_short;
     uint overflow;
+#ifdef STATUS_WORDS
+    STATUS_WORDS
+#endif
 } status;
 
 // Return the first arc of the node at a place in a supernode. The arcs to the supernode's ancestors come first, then

@@ -14,8 +14,21 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, VULKAN, Description, Outcome, Parameter, Terminal, timed
+from vkssp.algorithm import (
+    LABEL_MIB,
+    MAX_TERMINALS,
+    ROW,
+    TOTALS,
+    VULKAN,
+    Description,
+    Outcome,
+    Parameter,
+    Terminal,
+    timed,
+)
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
+from vkssp.cch.label_pairs import LabelPairs
+from vkssp.cch.labels import Labels
 from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_batch import PathBatch
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
@@ -55,6 +68,12 @@ def _make_hierarchy(graph: DeviceGraph) -> CustomizedHierarchy:
     return CustomizedHierarchy(graph.device, renumbered.hierarchy, renumbered.graph, graph.arrays)
 
 
+def labels_of(graph: DeviceGraph) -> Labels:
+    """Return the labels of the hierarchy of a graph on its device, which are made when they are asked for."""
+    made: Labels = graph.shared("labels", lambda: Labels(hierarchy_of(graph), graph.arrays))
+    return made
+
+
 def ranks_of(renumbered: RenumberedGraph) -> Uint32s | None:
     """Return the rank of each node in the hierarchy, or None if the nodes are ranks.
 
@@ -92,7 +111,13 @@ def levels_of(
 
 
 class Phast(Resource):
-    """Upward searches and sweeps over the hierarchy of a graph, one search at a time; see `Algorithm`."""
+    """Upward searches and sweeps over the hierarchy of a graph, one search at a time; see `Algorithm`.
+
+    Attributes
+    ----------
+    label_pairs : LabelPairs or None
+        Finder of many pairs by labels; made when they pay.
+    """
 
     NAME: ClassVar[str] = "phast"
     DESCRIPTION: ClassVar[Description] = Description(
@@ -102,13 +127,14 @@ class Phast(Resource):
         use="road networks that are asked often: vkssp prepare; weights may change",
         ends_early=True,
     )
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE,)
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE, LABEL_MIB)
     RUNS_ON: ClassVar[str] = VULKAN
 
     def __init__(self, graph: DeviceGraph, *, counting: int = 0, **parameters: int | None) -> None:
         super().__init__(graph)
         self._graph, self._counting, self._device = graph, counting, graph.device
-        size = parameters["workgroup_size"]
+        size, label_mib = parameters["workgroup_size"], parameters.get("label_mib")
+        self._label_budget = None if label_mib is None else label_mib << 20
         self._size = size or min(64 if self._device.info.kind == "cpu" else 128, self._device.limits.workgroup_size)
         try:
             renumbered = graph.renumbered
@@ -175,6 +201,7 @@ class Phast(Resource):
         self._seeds_of_last: list[Terminal] = []
         self._is_swept = False
         self._pairs: Pairs | None = None
+        self.label_pairs: LabelPairs | None = None
         self._path_batch: PathBatch | None = None
         self._last_pairs: tuple[Uint32s, Uint32s] | None = None
         self._make_room(MAX_TERMINALS)
@@ -257,6 +284,26 @@ class Phast(Resource):
         self._last_pairs = None
         found, overflow, _ = self._of_pairs().find(pairs)
         return found, overflow | self._hierarchy.saturated
+
+    def by_labels(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return the distances of many pairs by labels, or None if these do not pay or suit the weights and the memory.
+
+        Parameters
+        ----------
+        sources, targets : numpy.ndarray
+            Nodes, by the caller's ids, shape (k,) each, uint32.
+        """
+        if self._label_budget == 0:
+            return None
+        labels = labels_of(self._graph)
+        rows = labels.ready(self._label_budget) if labels.pay(len(sources)) else None
+        if rows is None:
+            return None
+        if self.label_pairs is None or self.label_pairs.rows is not rows:
+            if self.label_pairs is not None:
+                self.label_pairs.close()
+            self.label_pairs = LabelPairs(rows, self._hierarchy.hierarchy.num_supernodes, self)
+        return self.label_pairs.find(sources, targets)
 
     def path_batch(self) -> PathBatch | None:
         """Return a finder of the paths of many searches, made on the first call; None if paths cannot be unpacked."""

@@ -114,6 +114,8 @@ class CustomizedHierarchy(Resource):
         The top of the hierarchy, where many workgroups search upward.
     top_nodes, top_ancestors : Buffer
         Its nodes and their ancestors.
+    version : int
+        Number of customizations, with which other data for the weights are compared.
 
     Raises
     ------
@@ -123,7 +125,7 @@ class CustomizedHierarchy(Resource):
 
     def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
         self.device, self.hierarchy = device, hierarchy
-        self._lock, self._is_begun, self._is_read = ReentrantLock(), False, False
+        self._lock, self._is_begun, self._is_read, self.version = ReentrantLock(), False, False, 0
         self._cut_short, self._overflow, self._times = 0, 0, [0.0] * (len(_STAGES) + 1)
         # Made when few weights change for the first time; it needs memory.
         self._partial: PartialCustomization | None = None
@@ -330,6 +332,7 @@ class CustomizedHierarchy(Resource):
             # A sum that did not fit may hang on other arcs.
             is_known = self._is_read and not self._overflow and not self._cut_short
             self._is_read = False
+            self.version += 1
             if changed is not None and is_known and self._partial is not None:
                 if self._partial.customize(graph, changed):
                     self._read()

@@ -99,6 +99,8 @@ class CpuDevice(Resource):
 NUMBERING = "numbering of trees"
 #: Name of the customized hierarchy there; see `vkssp.cpu.customized`.
 HIERARCHY = "hierarchy"
+#: Name of its labels there; see `vkssp.cpu.labels`.
+LABELS = "labels"
 
 
 class CpuGraph(Resource):
@@ -206,6 +208,8 @@ class CpuGraph(Resource):
             self.shared("incoming", lambda: (first_in, read_only(written), arc_in))
         if HIERARCHY in things and changed is not None:
             self.shared(HIERARCHY, lambda: things[HIERARCHY].changed(self.renumbered.graph, changed))
+        if LABELS in things:
+            self.shared(LABELS, lambda: things[LABELS].moved(self))
 
     def shared(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, or the earlier result under this name if there is one."""

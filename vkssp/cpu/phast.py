@@ -18,10 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import CPU, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
+from vkssp.algorithm import CPU, LABEL_MIB, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
 from vkssp.cores import num_cores, run_all
 from vkssp.cpu.customized import PADDING, CustomizedHierarchy, Layout, customized_of
 from vkssp.cpu.device import CpuGraph, array_bytes, read_only
+from vkssp.cpu.labels import labels_of
 from vkssp.cpu.path import path_of
 from vkssp.cpu.search import CpuReader
 from vkssp.cpu.voronoi import CpuVoronoi
@@ -105,12 +106,13 @@ class PhastCpu(Resource):
         use="road networks that are asked often: vkssp prepare; weights may change",
         ends_early=True,
     )
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (LABEL_MIB,)
     RUNS_ON: ClassVar[str] = CPU
 
-    def __init__(self, graph: CpuGraph, *, counting: int = 0) -> None:
+    def __init__(self, graph: CpuGraph, *, counting: int = 0, label_mib: int | None = None) -> None:
         super().__init__(graph)
         self._graph, self._counting = graph, counting
+        self._label_budget = None if label_mib is None else label_mib << 20
         self._kernels = kernels("vkssp.cpu.kernels.phast")
         self._customized = customized_of(graph)
         self._layout = self._customized.layout
@@ -233,6 +235,21 @@ class PhastCpu(Resource):
         result, may_overflow = np.empty_like(found), np.empty(len(found), np.bool_)
         result[by_source], may_overflow[by_source] = found, overflow
         return result, may_overflow | (customized.saturated & (result == UNREACHABLE))
+
+    def by_labels(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return the distances of many pairs by labels, or None if these do not pay or suit the weights and the memory.
+
+        Parameters
+        ----------
+        sources, targets : numpy.ndarray
+            Nodes, by the caller's ids, shape (k,) each, uint32.
+        """
+        if self._label_budget == 0:
+            return None
+        labels = labels_of(self._graph)
+        if not labels.pay(len(sources)) or not labels.ready(self._label_budget):
+            return None
+        return labels.find(sources, targets)
 
     def _counted(self) -> npt.NDArray[Any]:
         """Return the work of upward searches, in the first row, and of the levels of a sweep, of dtype `ROW`."""

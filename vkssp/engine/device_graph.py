@@ -25,7 +25,7 @@ PIECE = 4096
 #: Arcs into a node that one invocation looks at, see `DeviceGraph.by_head`.
 PIECE_IN = 64
 # Names of shared data that is independent of the weights or can be updated when weights change.
-_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "by head", "hierarchy"}
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "by head", "hierarchy", "labels"}
 
 
 class DeviceGraph(Resource):

@@ -31,6 +31,7 @@ from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.distance_type import Distances
 from vkssp.graph.units import Units
+from vkssp.hierarchy.labels import MANY_PAIRS
 from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.memory import SMALL
 from vkssp.prepared.aggregates import Aggregates
@@ -393,6 +394,16 @@ class Session(Resource):
             self.discard()
             raise
 
+    def _by_labels(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return the distances of many pairs of nodes, by the caller's ids, by labels; see `Phast.by_labels`."""
+        algorithm = self.algorithm()
+        assert isinstance(algorithm, Phast | PhastCpu)
+        try:
+            return algorithm.by_labels(sources, targets)
+        except BaseException:
+            self.discard()
+            raise
+
     def row_maker(
         self,
         graph: Graph,
@@ -471,6 +482,11 @@ class Session(Resource):
         """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.pairs`."""
         if self.name != Phast.NAME:
             return None
+        if len(sources) >= MANY_PAIRS:
+            with self.holding():
+                by_labels = self._by_labels(sources, targets)
+            if by_labels is not None:
+                return by_labels
         with self.keeping() if self._asks_with_others else self.holding():
             node = self.renumbered.node
             found, overflow = self._between(node[sources], node[targets])

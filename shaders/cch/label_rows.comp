@@ -1,0 +1,91 @@
+// Labels of the nodes of one level, whose ancestors have theirs, with a workgroup for each node: a row has the least
+// sums of the weight of an arc to an ancestor and of the ancestor's label. Weights are perfect, so that arcs inside the
+// supernode need not be followed, and nodes of a level do not wait for each other.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP_SIZE = 64;
+layout(constant_id = 3) const uint IS_SYMMETRIC = 0;  // whether both directions are the same
+layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
+layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+// Of each rank: first unit of its row, number of entries and part.
+layout(std430, binding = 5) readonly restrict buffer Rows { uvec2 rows[]; };
+#define STATUS_WORDS uint farthest;  // largest finite distance of a label
+#include "hierarchy.glsl"
+#define LABEL uint
+#define LABELS_BINDING 6
+#include "label_rows.glsl"
+
+layout(push_constant) uniform Push {
+    uint begin;  // ranks of the level
+    uint end;
+};
+
+shared uint farthest_here;
+bool sum_overflow = false;
+
+void improve(inout uint least, uint arc, uint label) {
+    if (arc == UNREACHABLE || label == UNREACHABLE) return;
+    uint sum = extend(arc, label);
+    sum_overflow = sum_overflow || sum == UNREACHABLE;
+    least = min(least, sum);
+}
+
+void put(uvec2 row, uint depth, uint up, uint down) {
+    uint at = UNIT * row.x + depth, part = part_of(row.y);
+    if (NUM_PARTS == 1 || part == 0) {
+        upward0[at] = up;
+        if (IS_SYMMETRIC == 0) downward0[at] = down;
+    } else if (part == 1) {
+        upward1[at] = up;
+        if (IS_SYMMETRIC == 0) downward1[at] = down;
+    } else if (part == 2) {
+        upward2[at] = up;
+        if (IS_SYMMETRIC == 0) downward2[at] = down;
+    } else {
+        upward3[at] = up;
+        if (IS_SYMMETRIC == 0) downward3[at] = down;
+    }
+}
+
+void main() {
+    uint greatest = 0;
+    if (gl_LocalInvocationIndex == 0) farthest_here = 0;
+    barrier();
+    for (uint rank = begin + gl_WorkGroupID.x; rank < end; rank += gl_NumWorkGroups.x) {
+        Supernode s = supernodes[supernode_of[rank]];
+        uint place = rank - s.first_node, arc = first_arc_of(s, place);
+        uvec2 row = rows[rank];
+        uint count = count_of(row.y), padded = (count + UNIT - 1) / UNIT * UNIT;
+        for (uint depth = gl_LocalInvocationIndex; depth < padded; depth += WORKGROUP_SIZE) {
+            uint up = UNREACHABLE, down = UNREACHABLE;
+            if (depth + 1 == count) {
+                up = down = 0;
+            } else if (depth >= s.depth && depth < count) {
+                uint inside = 2 * (arc + s.num_ancestors + depth - s.depth);
+                up = weight[inside];
+                down = weight[inside + 1];
+            } else if (depth < count) {
+                // From the lowest ancestor up to the last one that lies below this depth, or at it.
+                for (uint k = s.num_ancestors; k > 0; --k) {
+                    uvec2 of = rows[ancestors[s.first_ancestor + k - 1]];
+                    if (count_of(of.y) <= depth) break;
+                    uint at = UNIT * of.x + depth, part = part_of(of.y), outside = 2 * (arc + k - 1);
+                    improve(up, weight[outside], upward_at(part, at));
+                    if (IS_SYMMETRIC == 0) improve(down, weight[outside + 1], downward_at(part, at));
+                }
+            }
+            put(row, depth, up, down);
+            if (up != UNREACHABLE) greatest = max(greatest, up);
+            if (IS_SYMMETRIC == 0 && down != UNREACHABLE) greatest = max(greatest, down);
+        }
+    }
+    if (greatest != 0) atomicMax(farthest_here, greatest);
+    if (sum_overflow) atomicMax(status.overflow, 1);
+    barrier();
+    // Most workgroups know nothing farther than others do.
+    if (gl_LocalInvocationIndex == 0 && farthest_here > status.farthest) atomicMax(status.farthest, farthest_here);
+    check_loops();
+}

@@ -1,0 +1,36 @@
+// Rows of labels, see vkssp/hierarchy/labels.py and vkssp/cch/labels.py: for each node its distances to all ancestors
+// (upward) and from them (downward), from the root on. Each direction has MOST_PARTS buffers, since all rows together
+// may be larger than one binding; with fewer parts the first buffer stands for the others. Needs LABEL, the type of an
+// element, and LABELS_BINDING, the first of the bindings.
+
+layout(constant_id = 6) const uint NUM_PARTS = 1;
+// The twins of UNIT and COUNT_BITS in vkssp/hierarchy/labels.py.
+const uint UNIT = 8, COUNT_BITS = 16;
+
+#ifndef LABEL_ACCESS
+#define LABEL_ACCESS
+#endif
+layout(std430, binding = LABELS_BINDING) LABEL_ACCESS buffer Upward0 { LABEL upward0[]; };
+layout(std430, binding = LABELS_BINDING + 1) LABEL_ACCESS buffer Upward1 { LABEL upward1[]; };
+layout(std430, binding = LABELS_BINDING + 2) LABEL_ACCESS buffer Upward2 { LABEL upward2[]; };
+layout(std430, binding = LABELS_BINDING + 3) LABEL_ACCESS buffer Upward3 { LABEL upward3[]; };
+layout(std430, binding = LABELS_BINDING + 4) LABEL_ACCESS buffer Downward0 { LABEL downward0[]; };
+layout(std430, binding = LABELS_BINDING + 5) LABEL_ACCESS buffer Downward1 { LABEL downward1[]; };
+layout(std430, binding = LABELS_BINDING + 6) LABEL_ACCESS buffer Downward2 { LABEL downward2[]; };
+layout(std430, binding = LABELS_BINDING + 7) LABEL_ACCESS buffer Downward3 { LABEL downward3[]; };
+
+LABEL upward_at(uint part, uint at) {
+    if (NUM_PARTS == 1 || part == 0) return upward0[at];
+    if (NUM_PARTS == 2 || part == 1) return upward1[at];
+    return part == 2 ? upward2[at] : upward3[at];
+}
+
+LABEL downward_at(uint part, uint at) {
+    if (NUM_PARTS == 1 || part == 0) return downward0[at];
+    if (NUM_PARTS == 2 || part == 1) return downward1[at];
+    return part == 2 ? downward2[at] : downward3[at];
+}
+
+// Return the number of entries of a row, and its part, of the second word of its record.
+uint count_of(uint word) { return word & ((1u << COUNT_BITS) - 1); }
+uint part_of(uint word) { return word >> COUNT_BITS; }

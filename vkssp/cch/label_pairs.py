@@ -1,0 +1,137 @@
+"""Distances of many pairs of nodes by labels, some pairs at a time: the host copies while the device works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from vkssp.cch.labels import MOST_PARTS, PARTS_CONSTANT, LabelRows
+from vkssp.cores import num_cores, run_all
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.graph import Uint32s
+from vkssp.resource import Resource
+
+#: Specialization constants of the shader: invocations that walk along a pair of rows, and the number of supernodes.
+LANES_CONSTANT, _SUPERNODES_CONSTANT = 1, 2
+#: Invocations that walk along a pair of rows together.
+LANES = 8
+#: Pairs of a piece.
+PIECE = 1 << 18
+# Largest number of pieces that are copied, searched and read at the same time.
+_MOST_SLOTS = 8
+# Storage buffers besides labels; invocations of a workgroup, on a GPU and on a software device, and bytes of shared
+# memory that each takes.
+_BINDINGS, _SIZE, _SOFTWARE_SIZE, _SHARED_BYTES = 4, 128, 64, 24
+
+
+class _Slot(Resource):
+    """Buffers of a piece, which one thread at a time uses, and the recording that finds its distances.
+
+    The device reads pairs and writes distances once each, where the host sees them: without copies of its own.
+    """
+
+    def __init__(self, device: Device, kernel: Kernel, rows: LabelRows, owner: Resource) -> None:
+        super().__init__(owner)
+        self._device = device
+        try:
+            self._pairs = Buffer(device, 8 * PIECE, mapped=True, name="the pairs of labels", owner=self)
+            self._answers = Buffer(device, 4 * PIECE, mapped=True, name="the distances of pairs", owner=self)
+            self._timestamps = Timestamps(device, 2, owner=self)
+            buffers = rows.records, rows.shared_nodes, self._pairs, self._answers
+            self._bound: Bindings = kernel.on(*buffers, *rows.upward, *rows.downward)
+            self._recorded = 0
+            # Younger than the buffers and the bindings, so that it is closed, and waited for, before them.
+            self._recording = Recording(device, owner=self)
+        except BaseException:
+            self.close()
+            raise
+
+    def _record(self, count: int) -> None:
+        size = self._bound.kernel.workgroup_size
+        self._recorded = 0
+        with self._recording.record() as recording:
+            recording.barrier("all", "all")
+            recording.timestamp(self._timestamps, 0)
+            recording.bind(self._bound)
+            recording.push(self._bound, count, PIECE)
+            recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
+            recording.timestamp(self._timestamps, 1)
+            recording.barrier("all", "all")
+        self._recorded = count
+
+    def find(self, sources: Uint32s, targets: Uint32s, found: Uint32s) -> float:
+        """Write the distances of at most `PIECE` pairs to an array, and return the milliseconds on the device."""
+        count, words = len(sources), self._pairs.view()
+        words[:count], words[PIECE : PIECE + count] = sources, targets
+        if self._recorded != count:
+            self._record(count)
+        self._recording.submit()
+        self._recording.wait()
+        found[:] = self._answers.view()[:count]
+        return self._timestamps.read(1) - self._timestamps.read(0)
+
+
+class LabelPairs(Resource):
+    """Finder of distances of pairs by labels.
+
+    Parameters
+    ----------
+    rows : LabelRows
+        The labels. Their owner may close them before this finder, which then must not be asked.
+    num_supernodes : int
+        Number of supernodes of their hierarchy.
+    owner : Resource
+        The resource that closes this one.
+
+    Attributes
+    ----------
+    rows : LabelRows
+        As given.
+    device_ms : float
+        Milliseconds on the device of the last call.
+    """
+
+    def __init__(self, rows: LabelRows, num_supernodes: int, owner: Resource) -> None:
+        super().__init__(owner)
+        self.rows, self._device, self.device_ms = rows, rows.device, 0.0
+        size = _SOFTWARE_SIZE if self._device.info.kind == "cpu" else _SIZE
+        size = 1 << min(size, self._device.limits.workgroup_size).bit_length() - 1
+        self._slots: list[_Slot] = []
+        try:
+            self._kernel = Kernel(
+                self._device,
+                "label_pairs",
+                bindings=_BINDINGS + 2 * MOST_PARTS,
+                push_constants=2,
+                workgroup_size=size,
+                constants={
+                    LANES_CONSTANT: min(LANES, size),
+                    _SUPERNODES_CONSTANT: num_supernodes,
+                    PARTS_CONSTANT: rows.num_parts,
+                },
+                shared_bytes=_SHARED_BYTES * size,
+                owner=self,
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def find(self, sources: Uint32s, targets: Uint32s) -> Uint32s:
+        """Return the distances of pairs of nodes, by the ids of the graph, shape (k,), uint32."""
+        pieces = [slice(first, first + PIECE) for first in range(0, len(sources), PIECE)]
+        count = min(num_cores(), _MOST_SLOTS, len(pieces))
+        while len(self._slots) < count:
+            self._slots.append(_Slot(self._device, self._kernel, self.rows, self))
+        found = np.empty(len(sources), np.uint32)
+
+        def work(slot: _Slot, pieces: Sequence[slice]) -> float:
+            return sum(slot.find(sources[piece], targets[piece], found[piece]) for piece in pieces)
+
+        tasks = [partial(work, slot, pieces[number::count]) for number, slot in enumerate(self._slots[:count])]
+        self.device_ms = sum(run_all(tasks))
+        return found
