@@ -18,8 +18,8 @@ from vkssp.resource import Resource
 
 #: Specialization constants of the shader: invocations that walk along a pair of rows, and the number of supernodes.
 LANES_CONSTANT, _SUPERNODES_CONSTANT = 1, 2
-#: Invocations that walk along a pair of rows together.
-LANES = 8
+#: Invocations that walk along a pair of rows together, and the largest number of them; powers of two.
+LANES, MOST_LANES = 8, 64
 #: Pairs of a piece.
 PIECE = 1 << 18
 # Largest number of pieces that are copied, searched and read at the same time.

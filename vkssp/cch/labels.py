@@ -33,7 +33,7 @@ _IS_SYMMETRIC_CONSTANT = 3
 # Storage buffers of the kernel that makes labels, and words of its status.
 _BINDINGS, _STATUS_WORDS = 6 + 2 * MOST_PARTS, 3
 _UNIT_BYTES = 4 * UNIT
-#: Pairs for each node after which labels pay, for the first time and for new weights; a guess from times on a large GPU.
+#: Pairs for each node after which labels pay, for the first time and for new weights: guesses for a large GPU.
 PAIRS_A_NODE = 4.0, 0.25
 # Bytes of a record, and of a row of the table by rank.
 _RECORD_BYTES, _ROW_BYTES = 16, 8

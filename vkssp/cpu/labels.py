@@ -34,9 +34,9 @@ class Labels:
 
     Attributes
     ----------
-    upward, downward : numpy.ndarray
-        Distances of nodes to their ancestors and from them, uint32, in rows; the same array if all weights of the
-        hierarchy are the same in both directions. Empty until they are made.
+    directions : tuple of numpy.ndarray
+        Distances of nodes to their ancestors and from them, uint32, in rows; a single array if all weights of the
+        hierarchy are the same in both directions, and none until labels are made.
     records : numpy.ndarray
         Record of the row of each node, see `LabelLayout.records`.
     """
@@ -48,7 +48,8 @@ class Labels:
         self._wanted = Wanted(hierarchy.num_nodes, *PAIRS_A_NODE)
         self._version, self._made, self._are_sound = 0, -1, False
         self._refused: int | None = -1
-        self.upward = self.downward = self.records = np.empty(0, np.uint32)
+        self.directions: tuple[Uint32s, ...] = ()
+        self.records: Uint32s = np.empty((0, 4), np.uint32)
 
     def moved(self, graph: CpuGraph) -> Labels:
         """Return the labels, for a graph that differs in weights and takes the place of the present one."""
@@ -64,7 +65,7 @@ class Labels:
     def pay(self, pairs: int) -> bool:
         """Return whether so many more pairs are found sooner by labels, even if these have to be made."""
         is_current = self._made == self._version and self._are_sound
-        return is_current or self._wanted.pays(self._version, pairs, are_allocated=len(self.upward) > 0)
+        return is_current or self._wanted.pays(self._version, pairs, are_allocated=bool(self.directions))
 
     def ready(self, budget: int | None) -> bool:
         """Make labels unless there are some for the weights, and return whether pairs can be found by them.
@@ -91,16 +92,16 @@ class Labels:
     def _make_room(self, customized: CustomizedHierarchy, budget: int | None) -> bool:
         layout, num_arcs = self.layout, customized.layout.num_arcs
         is_symmetric = np.array_equal(customized.up[:num_arcs], customized.down[:num_arcs])
-        if len(self.upward) and is_symmetric == (self.upward is self.downward):
+        num_directions = 1 if is_symmetric else 2
+        if len(self.directions) == num_directions:
             return True
-        self.upward = self.downward = np.empty(0, np.uint32)
+        self.directions = ()
         words, free = UNIT * layout.units, self._graph.device.free_bytes()
-        needed = 4 * words * (1 if is_symmetric else 2) + 16 * len(layout.count) + layout.shared.nbytes
+        needed = 4 * words * num_directions + 16 * len(layout.count) + layout.shared.nbytes
         if not words or needed > min(free, MOST_MEMORY * free if budget is None else budget):
             return False
         self.records = read_only(layout.records([len(layout.count)]))
-        self.upward = np.empty(words, np.uint32)
-        self.downward = self.upward if is_symmetric else np.empty(words, np.uint32)
+        self.directions = tuple(np.empty(words, np.uint32) for _ in range(num_directions))
         return True
 
     def _make(self, customized: CustomizedHierarchy) -> int:
@@ -111,9 +112,8 @@ class Labels:
 
         def make(order: npt.NDArray[np.int32]) -> int:
             most = np.zeros(8, np.uint32)
-            kernel(tree, customized.up, *places, order, self.upward, most)
-            if self.downward is not self.upward:
-                kernel(tree, customized.down, *places, order, self.downward, most)
+            for weights, labels in zip((customized.up, customized.down), self.directions, strict=False):
+                kernel(tree, weights, *places, order, labels, most)
             return int(most.max())
 
         return max(make(upper), *run_all([partial(make, part) for part in parts]), 0)
@@ -122,7 +122,8 @@ class Labels:
         """Return the distances of pairs of nodes, by the caller's ids, shape (k,), uint32; `ready` was true."""
         kernel, found = kernels("vkssp.cpu.kernels.labels").find, np.empty(len(sources), np.uint32)
         arrays: tuple[Any, ...] = (
-            *(self.records, read_only(self.layout.shared), read_only(self.upward), read_only(self.downward)),
+            *(self.records, read_only(self.layout.shared)),
+            *(read_only(self.directions[0]), read_only(self.directions[-1])),
             *(read_only(sources), read_only(targets)),
         )
         share = max(PIECE, -(-len(sources) // (4 * num_cores())))

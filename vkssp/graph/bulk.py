@@ -54,6 +54,13 @@ def least_of(values: npt.NDArray[Any], otherwise: int) -> int:
     return min(found)
 
 
+def greatest_of(values: npt.NDArray[Any], otherwise: int) -> int:
+    """Return the greatest of some numbers, or another number if there are none."""
+    found = [otherwise]
+    in_pieces(len(values), lambda part: found.append(int(values[part].max())))
+    return max(found)
+
+
 def few_differences(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.int64] | None:
     """Return the places at which two arrays of one length differ, int64, or None if they are not few."""
     step = max(1, len(one) // _SAMPLE)

@@ -12,8 +12,12 @@ from vkssp.algorithm import MAX_TERMINALS, Terminal
 from vkssp.checks import ids_among, index_of, is_many, listed, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, Uint32s, checked_graph
+from vkssp.graph.bulk import checked_uint32, greatest_of
 from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.prepared.renumbered import RenumberedGraph
+
+# Fewest ids that all cores look at.
+_MANY = 1 << 20
 
 
 def terminals(
@@ -158,6 +162,8 @@ def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
         If there are no nodes, or a node is not in the graph.
     """
     index = graph.name_index
+    if index is None and (at_once := _checked_at_once(nodes, graph.num_nodes)) is not None:
+        return at_once
     if index is None:
         found = ids_among(nodes, name, "node", graph.num_nodes, QueryError)
     else:
@@ -165,6 +171,15 @@ def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
     if len(found) == 0:
         raise QueryError(f"there are no {name}; give at least one")
     return found
+
+
+def _checked_at_once(nodes: npt.ArrayLike, count: int) -> Uint32s | None:
+    """Return many ids that are all right, looked at by all cores; None if they are few, or something is wrong."""
+    if type(nodes) is not np.ndarray or nodes.ndim != 1 or nodes.dtype.kind not in "iu" or len(nodes) < _MANY:
+        return None
+    if nodes.dtype == np.uint32 and nodes.flags.c_contiguous and nodes.dtype.isnative:
+        return nodes if greatest_of(nodes, 0) < count else None
+    return checked_uint32(nodes, count - 1)
 
 
 def checked_columns(
