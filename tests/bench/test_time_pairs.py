@@ -37,7 +37,7 @@ def test_pairs_are_timed(tmp_path: Path, device: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--pairs", "9"], "--pairs takes 4096 or more"),
+        (["--pairs", "9"], "--pairs takes 1024 or more"),
         (["--seed", "-1"], "--seed 0 or more"),
         (["--lanes", "6"], "--lanes takes powers of two up to 64"),
     ],

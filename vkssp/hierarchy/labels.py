@@ -28,7 +28,7 @@ COUNT_BITS = 16
 #: Default largest part of the free memory that labels take.
 MOST_MEMORY = 0.25
 #: Fewest pairs of a call that labels answer.
-MANY_PAIRS = 1 << 12
+MANY_PAIRS = 1 << 10
 
 
 class Wanted:
