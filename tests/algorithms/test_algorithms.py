@@ -177,14 +177,15 @@ def test_shader_device_file_cpu_twin_and_test_share_a_stem() -> None:
 @pytest.mark.parametrize(("algorithm", "parameter"), PARAMETERS)
 def test_values_out_of_range_are_refused(device: Device, algorithm: str, parameter: Any) -> None:
     name, low, high = parameter.name, parameter.low, parameter.high
+    known, _ = placed(algorithm, device)
     for value in (low - 1, high + 1):
-        with pytest.raises(QueryError, match=rf"^{name} is {value}; {algorithm} takes {low} to {high}$"):
+        with pytest.raises(QueryError, match=rf"^{name} is {value}; {known} takes {low} to {high}$"):
             make_solver(TINY, algorithm, device, **{name: value})
     for value in (1.5, "many", [1]):
-        with pytest.raises(QueryError, match=rf"^{name} is .*; {algorithm} takes an integer$"):
+        with pytest.raises(QueryError, match=rf"^{name} is .*; {known} takes an integer$"):
             make_solver(TINY, algorithm, device, **{name: value})  # type: ignore[arg-type]
     if parameter.power_of_two:
-        with pytest.raises(QueryError, match=rf"^{name} is 3; {algorithm} takes a power of two$"):
+        with pytest.raises(QueryError, match=rf"^{name} is 3; {known} takes a power of two$"):
             make_solver(TINY, algorithm, device, **{name: 3})
 
 
