@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import DATA, EXAMPLES
+from tests.support.failures import fail_each_call
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver, prepare, read_graph
 from vkssp.cch import label_pairs
@@ -213,3 +214,16 @@ def test_a_device_without_room_searches(device: Device, monkeypatch: pytest.Monk
             searched.clear()
             assert np.array_equal(solver.pairs([3, 3], [4, 1599]), exact)
             assert searched
+
+
+def test_a_driver_that_fails_leaves_nothing(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(4))
+    exact = heap_dijkstra(graph, 3)
+
+    def run() -> None:
+        with Solver(graph, "phast", device) as solver:
+            for _ in range(2):
+                assert np.array_equal(solver.pairs(np.full(16, 3), range(16)), exact)
+
+    run()  # makes what all solvers on the device share
+    assert fail_each_call(device, monkeypatch, run, compiles=False) > 100
