@@ -152,6 +152,27 @@ def test_pairs_are_routes(device: Device, andorra_path: Path, name: str, turns: 
         assert np.array_equal(square.diagonal(), np.zeros(5))
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("small", [None, 50])
+def test_some_rows_are_those_of_the_whole_table(andorra_path: Path, small: int | None, reverse: bool) -> None:
+    graph = read_graph(andorra_path, turns="costs")
+    with Router(graph, device="cpu", small_component_size=small) as router:
+        places = places_of(graph, 12, 5)
+        table = router.table(places, places[:7], ["duration", "distance"], reverse=reverse)
+        nodes = table_of_nodes(router.solver, range(0, 900, 50), range(0, 600, 70), ["weight", "distance"])
+        real = Solver(Graph.from_edges([0, 1, 2], [1, 2, 0], [0.5, 0.25, 4.0]), device="cpu")
+        for one in (table, nodes, table_of_nodes(real, [2, 0, 1])):
+            whole, count = one.read(), one.shape[0]
+            for first, end in ((0, 1), (1, count), (2, count - 1)):
+                for name in one.metrics:
+                    part = np.concatenate([block[name] for block in one.rows(first, end)] or [whole[name][:0]])
+                    assert np.array_equal(part, whole[name][first:end], equal_nan=part.dtype.kind == "f")
+            assert not list(one.rows(count, count))
+            with pytest.raises(QueryError, match=f"end is {count + 1}; give a row from 1 to {count}"):
+                one.rows(1, count + 1)
+        real.close()
+
+
 @pytest.mark.parametrize("turns", ["none", "costs"])
 def test_metres_are_those_of_routes(device: Device, andorra_path: Path, turns: str) -> None:
     graph = read_graph(andorra_path, turns=turns)

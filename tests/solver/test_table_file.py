@@ -72,7 +72,7 @@ def test_parquet(device: Device, tmp_path: Path) -> None:
     with Solver(graph, "near_far", device) as solver:
         whole = table_of_nodes(solver, range(64), [5, 9], ["weight", "distance"])
         pieces = [piece for block in whole for piece in halves(block)]
-        write_table(path, Table(whole.shape, whole.metrics, lambda: iter(pieces)), targets=["x", "y"])
+        write_table(path, Table(whole.shape, whole.metrics, lambda *_: iter(pieces)), targets=["x", "y"])
         expected = whole.read()
     found = parquet.read_table(path)
     assert parquet.ParquetFile(path).num_row_groups == len(pieces)
@@ -94,7 +94,7 @@ def test_zarr(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         write_table(path, table_of_nodes(solver, [3, 0], [1]), ["north", "south"])  # is replaced
         whole = table_of_nodes(solver, [3, 0, 0, 2, 1], [2, 1], ["distance", "weight"])
         pieces = [piece for block in whole for piece in halves(block)]
-        write_table(path, Table(whole.shape, whole.metrics, lambda: iter(pieces)), targets=["x", "y"])
+        write_table(path, Table(whole.shape, whole.metrics, lambda *_: iter(pieces)), targets=["x", "y"])
         expected = whole.read()
     assert list(tmp_path.iterdir()) == [path]
     found = zarr.open_group(path, mode="r")
@@ -147,7 +147,7 @@ def test_what_ends_early_leaves_nothing(
     with Solver(grid(4), "near_far", device) as solver:
         table = table_of_nodes(solver, range(16))
 
-        def blocks() -> object:
+        def blocks(*_: int) -> object:
             yield next(iter(table))
             raise error("enough")
 
@@ -158,7 +158,7 @@ def test_what_ends_early_leaves_nothing(
 
 
 def test_names_of_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table((1, 1), ("weight",), lambda: iter([]))
+    table = Table((1, 1), ("weight",), lambda *_: iter([]))
     with pytest.raises(FormatError, match=r"must end in one of .npy, .zarr, .csv, .parquet"):
         write_table(tmp_path / "t.txt", table)
     with pytest.raises(QueryError, match="names for 2, 1"):
@@ -343,9 +343,9 @@ def test_blocks_are_written_while_others_are_made(tmp_path: Path, ending: str) -
 
     path = tmp_path / f"t{ending}"
     with pytest.raises(QueryError, match="no more rows"):
-        write_table(path, Table((12, 5), ("weight",), lambda: blocks(7)))
+        write_table(path, Table((12, 5), ("weight",), lambda *_: blocks(7)))
     assert not list(tmp_path.iterdir())
-    assert write_table(path, Table((12, 5), ("weight",), lambda: blocks(12))) == 60
+    assert write_table(path, Table((12, 5), ("weight",), lambda *_: blocks(12))) == 60
     if ending == ".npy":
         assert np.array_equal(np.load(path), values)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("vkssp-table")]
@@ -354,7 +354,7 @@ def test_blocks_are_written_while_others_are_made(tmp_path: Path, ending: str) -
 def test_a_disk_that_is_full_ends_the_making_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def blocks() -> Iterator[Block]:
+    def blocks(*_: int) -> Iterator[Block]:
         for row in range(50):
             made.append(row)
             yield {"weight": np.zeros((1, 3), np.uint32)}
@@ -384,7 +384,7 @@ def test_what_the_disk_complains_of_on_the_way_is_an_error(tmp_path: Path, monke
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "fdatasync" if hasattr(os, "fdatasync") else "fsync", complain)
-    table = Table((4, 3), ("weight",), lambda: ({"weight": np.zeros((1, 3), np.uint32)} for _ in range(4)))
+    table = Table((4, 3), ("weight",), lambda *_: ({"weight": np.zeros((1, 3), np.uint32)} for _ in range(4)))
     with pytest.raises(FormatError, match="Input/output"):
         write_table(tmp_path / "t.npy", table)
     assert not list(tmp_path.iterdir())
@@ -398,7 +398,7 @@ from vkssp.solver.table_file import write_table
 
 values = np.arange(1 << 16, dtype=np.uint32).reshape(1, -1)
 
-def blocks():
+def blocks(*_):
     for number in range(40):
         if "late" in sys.argv and number == 2:
             ended.wait(60)
@@ -450,7 +450,7 @@ def make(folder):
 made = threading.Event()
 sys.modules["zarr"] = Zarr
 try:
-    table_file.write_table(sys.argv[1], Table((1, 1), ("weight",), lambda: iter([])))
+    table_file.write_table(sys.argv[1], Table((1, 1), ("weight",), lambda *_: iter([])))
 except KeyboardInterrupt:
     made.wait()
     sys.exit(130)

@@ -110,7 +110,7 @@ def test_arrow(router: Router) -> None:
     assert polars.DataFrame(table)["origin_id"].to_list() == frame["origin_id"].tolist()
     # Some rows at a time.
     pieces: list[Any] = [{"weight": np.full((2, 1), at, np.uint32)} for at in range(3)]
-    batches = list(Table((6, 1), ("weight",), lambda: iter(pieces)).to_arrow(list("abcdef")))
+    batches = list(Table((6, 1), ("weight",), lambda *_: iter(pieces)).to_arrow(list("abcdef")))
     assert [batch.num_rows for batch in batches] == [2, 2, 2]
     assert [batch.column("origin_id").to_pylist() for batch in batches] == [["a", "b"], ["c", "d"], ["e", "f"]]
 
@@ -122,7 +122,7 @@ def test_what_does_not_suit(router: Router, monkeypatch: pytest.MonkeyPatch) -> 
             make(["a"])
     with pytest.raises(QueryError, match="wide is 'yes'"):
         table.to_dataframe(wide="yes")  # type: ignore[arg-type]
-    huge = Table((2**31, 2**31), ("weight",), lambda: iter([]))
+    huge = Table((2**31, 2**31), ("weight",), lambda *_: iter([]))
     for attempt in (huge.to_dataframe, huge.to_xarray):
         with pytest.raises(MemoryShortageError, match="write it to a file"):
             attempt()

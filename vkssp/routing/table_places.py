@@ -144,10 +144,10 @@ class _Places:
             units[found.weight == 0] = 0.0  # as in routes
         return found, units
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows in blocks."""
-        row, starts = 0, self._ends(self._sources.nearest, are_origins=not self._reverse)
-        for found in self._maker.found(starts, self._nodes, self._most):
+    def blocks(self, first: int, end: int) -> Iterator[Block]:
+        """Yield the rows from `first` to before `end` in blocks."""
+        row, starts = first, self._ends(self._sources.nearest, are_origins=not self._reverse)
+        for found in self._maker.found(starts, self._nodes, self._most, first=first, end=end):
             rows = np.arange(row, row + len(found.distances))
             row += len(rows)
             weight, sums = self._best(rows, found, of_source=False, of_target=False)

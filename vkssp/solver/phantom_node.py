@@ -80,6 +80,10 @@ class PhantomNodes:
         """The point of each phantom node."""
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
 
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return len(self.first) - 1
+
     def __getitem__(self, point: int) -> list[PhantomNode]:
         """Return the phantom nodes of a point."""
         here = slice(int(self.first[point]), int(self.first[point + 1]))

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import flag, items_of, shown
+from vkssp.checks import flag, items_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
@@ -43,7 +43,7 @@ class Table:
 
     shape: tuple[int, int]
     metrics: tuple[str, ...]
-    _blocks: Callable[[], Iterator[Block]]
+    _blocks: Callable[[int, int], Iterator[Block]]
     units: Units = field(default_factory=Units)
     sources: npt.NDArray[np.float64] | None = None
     targets: npt.NDArray[np.float64] | None = None
@@ -66,7 +66,25 @@ class Table:
 
     def __iter__(self) -> Iterator[Block]:
         """Return an iterator over blocks of rows, from the first row on."""
-        return self._blocks()
+        return self._blocks(0, self.shape[0])
+
+    def rows(self, first: int, end: int) -> Iterator[Block]:
+        """Return an iterator over blocks of some rows, which are computed on demand, as those of the whole table are.
+
+        Parameters
+        ----------
+        first, end : int
+            First of the rows, and the row behind the last of them.
+
+        Raises
+        ------
+        QueryError
+            If the table has no such rows.
+        """
+        count = self.shape[0]
+        begin = whole_number(first, "first", 0, count, f"give a row from 0 to {count}")
+        behind = whole_number(end, "end", begin, count, f"give a row from {begin} to {count}")
+        return self._blocks(begin, behind) if begin < behind else iter(())
 
     def read(self) -> Block:
         """Return the whole table, an array of shape `shape` for each metric."""
@@ -103,10 +121,10 @@ class Table:
         if graph.scale is None:
             return self
 
-        def blocks(now: Graph) -> Iterator[Block]:
-            return iter(self if now is graph else again())
+        def blocks(first: int, end: int) -> Iterator[Block]:
+            return restarting(source, graph, lambda now: (self if now is graph else again()).rows(first, end))
 
-        return replace(self, _blocks=lambda: restarting(source, graph, blocks))
+        return replace(self, _blocks=blocks)
 
     def to_dataframe(
         self,

@@ -141,15 +141,23 @@ class Maker:
             self.figures = [BackwardFigure(one.whole, one.turn, one.in_units, one.per_metre) for one in self.figures]
         self._tree = Tree(self.graph, self.figures, arc_ids) if self.figures else None
 
-    def found(self, starts: PhantomNodes, nodes: Uint32s, most: int, limit: int | None = None) -> Iterator[Rows]:
-        """Return the rows of some starts within a limit, at most `most` rows at a time."""
-        seeds = Groups(starts.first, starts.node, starts.weight)
-        whole, row = self._tree is not None, 0
+    def found(
+        self,
+        starts: PhantomNodes,
+        nodes: Uint32s,
+        most: int,
+        limit: int | None = None,
+        first: int = 0,
+        end: int | None = None,
+    ) -> Iterator[Rows]:
+        """Return the rows of starts from `first` to before `end` within a limit, at most `most` rows at a time."""
+        seeds = Groups(starts.first, starts.node, starts.weight).between(first, len(starts) if end is None else end)
+        whole, row = self._tree is not None, first
         blocks = self.solver.row_blocks(self.graph, seeds, nodes, whole=whole, limit=limit)
         least = min(most, _FEW // max(1, self.graph.num_nodes if whole else len(nodes)))
         for block in joined(blocks, least, len(nodes)):
-            for first in range(0, len(block), most):
-                here = slice(first, first + most)
+            for begin in range(0, len(block), most):
+                here = slice(begin, begin + most)
                 found = block.distances[here]
                 sums = np.zeros((0, len(found), len(nodes)))
                 if self._tree is not None:
@@ -245,12 +253,16 @@ def _table_of(maker: Maker, rows: Uint32s, columns: Uint32s, most: int, reverse:
     """Return a table between nodes that are given by position."""
     shape = (len(rows), len(columns))
     if not maker.figures:
-        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most), maker.units, reverse=reverse)
+
+        def bare(first: int, end: int) -> Iterator[Block]:
+            return maker.bare(rows[first:end], columns, most)
+
+        return Table(shape, maker.metrics, bare, maker.units, reverse=reverse)
     starts, goals = PhantomNodes.at_nodes(rows), Goals(maker.graph, PhantomNodes.at_nodes(columns), maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 
-    def blocks() -> Iterator[Block]:
-        for found in maker.found(starts, wanted, max(1, CONNECTIONS // len(goals)), most):
+    def blocks(first: int, end: int) -> Iterator[Block]:
+        for found in maker.found(starts, wanted, max(1, CONNECTIONS // len(goals)), most, first, end):
             yield maker.block(*goals.best(found))
 
     return Table(shape, maker.metrics, blocks, maker.units, reverse=reverse)
