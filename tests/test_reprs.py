@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 import vkssp
+import vkssp.dask
 from tests.support.streetmaps import UNIT, street_map
 from vkssp import CpuDevice, Decay, Features, Graph, Order, RenumberedGraph, Router, Solver, SolverPool, Stop
 
@@ -34,6 +35,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             *(router.isochrones(a, [10])[0], router.service_areas([a, b]), cells, router.table([a, b])),
             solver.table([0, 1]),
             router.nearest_opportunities(cells, [a, b], 2),
+            vkssp.dask.table(graph, [a, b], algorithm="dijkstra"),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),
             *(flows, flows.turns, solver.trees(0)),
             *(
@@ -55,6 +57,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
         f"{route.origin.name!r}, to {route.destination.name!r})"
     )
     assert texts["PlaceTable"] == "PlaceTable(2 sources, 2 targets: duration)"
+    assert texts["DaskTable"] == "DaskTable(2 sources, 2 targets: duration, 2 blocks)"
     assert texts["ServiceAreas"] == "ServiceAreas(2 places, 144 of 144 nodes)"
     assert texts["Isochrone"].startswith("Isochrone(10 s, ") and texts["Isochrone"].endswith("m of road)")
     assert repr(solver).endswith(", closed)") and repr(graph) in texts["Solver"]

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from vkssp.algorithms.registry import ALGORITHMS
     from vkssp.cpu.device import CpuDevice
     from vkssp.errors import (
+        ClusterError,
         DeviceError,
         DistanceOverflowError,
         FormatError,
@@ -61,6 +62,7 @@ __all__ = [
     "Betweenness",
     "Cells",
     "Centrality",
+    "ClusterError",
     "CpuDevice",
     "Decay",
     "Device",
@@ -126,6 +128,7 @@ _MODULES = {
     "Betweenness": "vkssp.solver.loads",
     "Cells": "vkssp.routing.cells",
     "Centrality": "vkssp.solver.centrality",
+    "ClusterError": "vkssp.errors",
     "CpuDevice": "vkssp.cpu.device",
     "Decay": "vkssp.solver.decay",
     "Device": "vkssp.gpu.device",

@@ -33,6 +33,10 @@ class MemoryShortageError(VksspError, MemoryError):
     """A graph takes more memory than there is."""
 
 
+class ClusterError(VksspError, RuntimeError):
+    """A cluster does not answer, or has lost the work that it was asked for."""
+
+
 class DeviceError(VksspError, RuntimeError):
     """No usable Vulkan device, or the device failed.
 

@@ -68,8 +68,8 @@ class Table:
         """Return an iterator over blocks of rows, from the first row on."""
         return self._blocks(0, self.shape[0])
 
-    def rows(self, first: int, end: int) -> Iterator[Block]:
-        """Return an iterator over blocks of some rows, which are computed on demand, as those of the whole table are.
+    def part(self, first: int, end: int) -> Table:
+        """Return the table of some of the sources, whose rows are those of this table.
 
         Parameters
         ----------
@@ -81,10 +81,15 @@ class Table:
         QueryError
             If the table has no such rows.
         """
-        count = self.shape[0]
+        count, columns = self.shape
         begin = whole_number(first, "first", 0, count, f"give a row from 0 to {count}")
         behind = whole_number(end, "end", begin, count, f"give a row from {begin} to {count}")
-        return self._blocks(begin, behind) if begin < behind else iter(())
+
+        def blocks(one: int, other: int) -> Iterator[Block]:
+            return self._blocks(begin + one, begin + other) if one < other else iter(())
+
+        sources = None if self.sources is None else self.sources[begin:behind]
+        return replace(self, shape=(behind - begin, columns), _blocks=blocks, sources=sources)
 
     def read(self) -> Block:
         """Return the whole table, an array of shape `shape` for each metric."""
@@ -122,7 +127,7 @@ class Table:
             return self
 
         def blocks(first: int, end: int) -> Iterator[Block]:
-            return restarting(source, graph, lambda now: (self if now is graph else again()).rows(first, end))
+            return restarting(source, graph, lambda now: iter((self if now is graph else again()).part(first, end)))
 
         return replace(self, _blocks=blocks)
 

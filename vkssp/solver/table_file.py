@@ -173,11 +173,13 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
 
 def is_missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs that no path connects."""
-    missing: npt.NDArray[np.bool_] = ~np.isfinite(values) if values.dtype.kind == "f" else values == _none(values.dtype)
+    missing: npt.NDArray[np.bool_] = (
+        ~np.isfinite(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
+    )
     return missing
 
 
-def _none(dtype: np.dtype[Any]) -> float:
+def missing_value(dtype: np.dtype[Any]) -> float:
     """Return the value that stands for no path in an array: of seconds and metres NaN, of real weights infinity."""
     if dtype.kind == "f":
         return np.nan if dtype == np.float32 else np.inf
@@ -257,7 +259,7 @@ def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any
                 shape=table.shape,
                 chunks=(each, len(columns)),
                 dtype=dtype,
-                fill_value=_none(dtype),
+                fill_value=missing_value(dtype),
                 dimension_names=("source", "target"),
             )
             for name, dtype in table.dtypes.items()

@@ -1,0 +1,203 @@
+"""Tables that tasks of dask write in place: they are complete and right, whatever stops a run or ends a worker."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import grid
+from vkssp import ClusterError, FormatError, Graph, Solver
+from vkssp.dask import table_store
+from vkssp.dask.blocks import Blocks
+from vkssp.dask.manifest import Manifest
+from vkssp.dask.worker_solvers import SOLVERS, WorkerSolvers
+
+pytest.importorskip("distributed")
+dask, zarr = pytest.importorskip("vkssp.dask"), pytest.importorskip("zarr")
+dataset = pytest.importorskip("pyarrow.dataset")
+ENDINGS = [".zarr", ".parquet"]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A cluster of one worker with two threads, in this process."""
+    from distributed import Client
+
+    SOLVERS.configure("cpu")
+    with Client(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None, set_as_default=False
+    ) as opened:
+        yield opened
+    SOLVERS.close()
+    SOLVERS.configure()
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """A grid, and a node that nothing leads to."""
+    whole = grid(8)
+    first_out = np.append(whole.first_out, whole.first_out[-1])
+    return Graph(first_out, whole.head, whole.weight)
+
+
+@pytest.fixture(autouse=True)
+def blocks_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The blocks that workers have made, in the order in which they have begun."""
+    made, block = list[tuple[int, int]](), WorkerSolvers.block
+
+    def counted(self: WorkerSolvers, question: Any, first: int, end: int) -> Any:
+        made.append((first, end))
+        return block(self, question, first, end)
+
+    monkeypatch.setattr(WorkerSolvers, "block", counted)
+    return made
+
+
+def values_in(path: Path, shape: tuple[int, int]) -> Any:
+    """Return the weights that a table has."""
+    if path.suffix == ".zarr":
+        return zarr.open_group(path, mode="r")["weight"][:]
+    found = dataset.dataset(path).to_table().sort_by([("origin_id", "ascending"), ("destination_id", "ascending")])
+    assert found.column_names == ["origin_id", "destination_id", "weight"]
+    return found["weight"].to_numpy(zero_copy_only=False).astype(object)
+
+
+def check(path: Path, graph: Graph, sources: Any, targets: Any) -> None:
+    with Solver(graph, device="cpu") as solver:
+        expected = solver.table(sources, targets)
+    found = values_in(path, expected.shape)
+    if path.suffix == ".parquet":
+        missing = np.array([value is None or value != value for value in found])
+        found = np.where(missing, 2**32 - 1, found).astype(np.uint32).reshape(expected.shape)
+    assert np.array_equal(found, expected) and (expected == 2**32 - 1).any()
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_run_that_was_stopped_goes_on(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks_made: Any, ending: str
+) -> None:
+    path, sources, targets = tmp_path / f"t{ending}", np.arange(30), np.arange(20, 65)
+    ask, add = dask.table(graph, sources, targets, rows=4, cluster=client).write, Manifest.add
+
+    def stop(self: Manifest, first: int, end: int, facts: Any) -> None:
+        add(self, first, end, facts)
+        if len(self.done) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Manifest, "add", stop)
+    with pytest.raises(KeyboardInterrupt):
+        ask(path)
+    monkeypatch.setattr(Manifest, "add", add)
+    partial = tmp_path / f"t{ending}.partial"
+    assert [one.name for one in tmp_path.iterdir()] == [partial.name], "what is not complete has another name"
+    lines = (partial / "manifest.jsonl").read_bytes()
+    done = {json.loads(line)["first"] for line in lines.splitlines()[1:]}
+    assert len(done) == 3
+    # Another question, another division into blocks, and a line that a dying process has torn.
+    with pytest.raises(FormatError, match="has the beginning of another result, whose question"):
+        dask.table(graph, sources[1:], targets, cluster=client).write(path)
+    (partial / "manifest.jsonl").write_bytes(lines + b'{"first": 1')
+    blocks_made.clear()
+    again = dask.table(graph, sources, targets, rows=7, cluster=client)
+    reached = again.write(path)
+    assert {first for first, end in blocks_made if end <= 30} >= {*range(0, 30, 4)} - done
+    assert reached == 30 * 44 and [one.name for one in tmp_path.iterdir()] == [path.name]
+    check(path, graph, sources, targets)
+    blocks_made.clear()
+    assert again.write(path) == reached and not blocks_made, "it is there already"
+    assert dask.table(graph, sources, targets[:9], cluster=client).write(path) == 30 * 9, "another one replaces it"
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_blocks_whose_files_are_lost_are_made_again(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    path, sources, targets = tmp_path / f"t{ending}", np.arange(12), np.arange(50, 65)
+    table, close = dask.table(graph, sources, targets, rows=3, cluster=client), table_store.TableStore.close
+
+    def fail(self: Any, told: Any) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(table_store.TableStore, "close", fail)
+    with pytest.raises(FormatError, match="Input/output error"):
+        table.write(path)
+    monkeypatch.setattr(table_store.TableStore, "close", close)
+    folder = tmp_path / f"t{ending}.partial" / path.name
+    lost = folder / ("weight/c/2/0" if ending == ".zarr" else "rows-000000000006.parquet")
+    lost.unlink()
+    assert table.write(path) == 12 * 14
+    check(path, graph, sources, targets)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_full_disk_is_an_error_and_the_rest_is_written_later(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    path, sources, targets = tmp_path / f"t{ending}", np.arange(20), np.arange(40, 65)
+    fsync, number = os.fsync, [0]
+
+    def full(handle: int) -> None:
+        number[0] += 1
+        if number[0] > 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    table = dask.table(graph, sources, targets, rows=2, cluster=client)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FormatError, match="No space left on device"):
+        table.write(path)
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert not path.exists()
+    assert table.write(path, cluster=client) == 20 * 24
+    check(path, graph, sources, targets)
+
+
+def test_names_and_what_else_is_there(client: Any, graph: Graph, tmp_path: Path) -> None:
+    table = dask.table(graph, [0, 1, 2], [3, 4], cluster=client)
+    with pytest.raises(FormatError, match=r"by many tasks: its name must end in one of \.zarr, \.parquet"):
+        table.write(tmp_path / "t.csv")
+    (tmp_path / "t.parquet").write_text("other")
+    with pytest.raises(FormatError, match="there is something else"):
+        table.write(tmp_path / "t.parquet")
+    names = ["a", "b", "c"], ["x", "y"]
+    table.write(tmp_path / "n.parquet", *names)
+    assert dataset.dataset(tmp_path / "n.parquet").to_table()["origin_id"].to_pylist() == list("aabbcc")
+    table.write(tmp_path / "n.zarr", *names)
+    group = zarr.open_group(tmp_path / "n.zarr", mode="r")
+    assert group["source"][:].tolist() == names[0] and group["weight"].shape == (3, 2)
+    partial = tmp_path / "m.zarr.partial"
+    partial.mkdir()
+    with (
+        Manifest.opened(partial / "manifest.jsonl", {"question": "1"}, Blocks(3, 1, 1)),
+        pytest.raises(FormatError, match="another process is writing"),
+    ):
+        table.write(tmp_path / "m.zarr")
+
+
+def test_tasks_whose_workers_die_are_repeated_a_few_times(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed.scheduler import KilledWorker
+
+    table, block, deaths = dask.table(graph, range(6), rows=2, cluster=client), WorkerSolvers.block, [3]
+
+    def die(self: WorkerSolvers, question: Any, first: int, end: int) -> Any:
+        if first == 2 and deaths[0]:
+            deaths[0] -= 1
+            raise KilledWorker("rows", SimpleNamespace(address="tcp://other"), 3)
+        return block(self, question, first, end)
+
+    monkeypatch.setattr(WorkerSolvers, "block", die)
+    assert table.write(tmp_path / "t.zarr") == 36
+    deaths[0] = 100
+    with pytest.raises(ClusterError, match="4 attempts of a task have failed"):
+        table.write(tmp_path / "u.zarr")

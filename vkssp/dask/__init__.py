@@ -1,0 +1,8 @@
+"""Work of many machines: tables and other results in tasks of dask, which keep solvers between them."""
+
+from vkssp.dask.cluster import connected as connected
+from vkssp.dask.cluster import local_cluster as local_cluster
+from vkssp.dask.tables import DaskTable as DaskTable
+from vkssp.dask.tables import distances as distances
+from vkssp.dask.tables import pairs as pairs
+from vkssp.dask.tables import table as table

@@ -1,0 +1,166 @@
+"""Clusters of dask: one on this machine, with a worker for each GPU, or the caller's."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vkssp.algorithms.choice import is_cpu
+from vkssp.checks import shown, whole_number
+from vkssp.cores import num_cores
+from vkssp.errors import ClusterError, QueryError
+from vkssp.extras import optional
+from vkssp.gpu.device import DEVICE_VARIABLE
+from vkssp.solver.several import Devices, chosen
+
+#: Resource of workers that tasks of this package need, where any worker has it; see `local_cluster`.
+RESOURCE = "vkssp"
+#: Tasks of a worker at a time: one computes rows while the other one writes its own.
+THREADS = 2
+_HOST = "127.0.0.1"
+_WHAT = "computations on clusters need"
+_WAIT_S = 60
+
+
+def distributed() -> Any:
+    """Return the library ``distributed``."""
+    return optional("distributed", _WHAT, "dask")
+
+
+def worker_options(device: object, *, host: str | None = None, name: object = None) -> dict[str, Any]:
+    """Return the arguments of a nanny whose worker uses one device."""
+    return {
+        "nthreads": THREADS,
+        "resources": {RESOURCE: THREADS},
+        "env": {DEVICE_VARIABLE: str(device)},
+        **({} if host is None else {"host": host}),
+        **({} if name is None else {"name": name}),
+    }
+
+
+def devices_of_workers(devices: Devices | None = None) -> list[str]:
+    """Return the devices of this machine that get a worker each, as the environment variable names them."""
+    selected, _ = chosen(devices, "auto")
+    if any(not isinstance(device, int | str) for device in selected):
+        raise QueryError("devices are open in this process; name them by indices, so that workers open them")
+    return [str(device) for device in selected]
+
+
+def local_cluster(devices: Devices | None = None, workers: int | None = None, **options: Any) -> Any:
+    """Start a cluster of processes on this machine, which listens on 127.0.0.1 only.
+
+    Needs the extra ``dask``. Processes are spawned: a script needs ``if __name__ == "__main__":`` around its work.
+
+    Parameters
+    ----------
+    devices : int, str, or sequence of them, optional
+        Devices, as for `vkssp.SolverPool`; each gets a worker. By default all GPUs, or the CPU if there is none.
+    workers : int, optional
+        Number of workers that share the cores if the CPU is the only device; by default 1, which uses all of them.
+    **options : object
+        Arguments of dask's ``Nanny`` for all workers, such as ``memory_limit``.
+
+    Returns
+    -------
+    distributed.SpecCluster
+        The cluster, a context manager; its method ``close`` ends it.
+
+    Raises
+    ------
+    QueryError
+        If dask is not installed, or an argument is invalid.
+    DeviceError
+        If there is no such device.
+    """
+    dask = distributed()
+    named = devices_of_workers(devices)
+    if workers is not None:
+        workers = whole_number(workers, "workers", 1, 1024)
+        if not all(map(is_cpu, named)):
+            raise QueryError("workers is for the CPU; each GPU has one worker, leave it out")
+        named = named[:1] * workers
+    every = {"host": _HOST, "silence_logs": logging.WARNING, **options}
+    spec = {
+        number: {"cls": dask.Nanny, "options": {**worker_options(device), **every}}
+        for number, device in enumerate(named)
+    }
+    scheduler = {"cls": dask.Scheduler, "options": {"host": _HOST, "port": 0, "dashboard_address": f"{_HOST}:0"}}
+    quiet = {"silence_logs": logging.WARNING}
+    cluster = dask.SpecCluster(workers=spec, scheduler=scheduler, name=f"vkssp-{os.getpid()}", **quiet)
+    cpus = sum(map(is_cpu, named))
+    with dask.Client(cluster, set_as_default=False) as client:
+        _register(client, max(1, num_cores() // cpus) if cpus > 1 else None)
+    return cluster
+
+
+@contextmanager
+def connected(cluster: Any = None) -> Iterator[Any]:
+    """Connect to a cluster, and close what was opened for it at the end of the block.
+
+    Needs the extra ``dask``.
+
+    Parameters
+    ----------
+    cluster : distributed.Client, cluster, str or None
+        A client; a cluster of dask, such as `local_cluster`, ``dask_jobqueue.SLURMCluster`` or
+        ``dask_kubernetes.operator.KubeCluster``; the address of a scheduler, such as ``"tcp://10.0.0.1:8786"``; or the
+        client that is the current one, and else a `local_cluster`, which ends with the block.
+
+    Yields
+    ------
+    distributed.Client
+        The client.
+
+    Raises
+    ------
+    ClusterError
+        If nothing answers at the address.
+    QueryError
+        If dask is not installed, or `cluster` is something else.
+    """
+    dask = distributed()
+    if cluster is None:
+        try:
+            cluster = dask.get_client()
+        except ValueError:
+            with local_cluster() as own, connected(own) as client:
+                yield client
+            return
+    if isinstance(cluster, dask.Client):
+        _register(cluster, None)
+        yield cluster
+        return
+    if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
+        raise QueryError(
+            f"cluster is {shown(cluster)}; give a Client, a cluster of dask, or the address of a scheduler"
+        )
+    try:
+        client = dask.Client(cluster, set_as_default=False, timeout=_WAIT_S)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no scheduler of dask answers at {shown(cluster)}; start one, or check it ({error})"
+        ) from None
+    with client:
+        _register(client, None)
+        yield client
+
+
+def _register(client: Any, cores: int | None) -> None:
+    from vkssp.dask.worker_plugin import NAME, SolversPlugin
+
+    client.register_plugin(SolversPlugin(cores), name=NAME)
+
+
+def resources_of(client: Any) -> dict[str, int] | None:
+    """Return the resources that tasks need on a cluster: where some workers have devices, tasks go to these."""
+    known = client.scheduler_info(n_workers=-1)["workers"].values()
+    return {RESOURCE: 1} if any(RESOURCE in worker.get("resources", {}) for worker in known) else None
+
+
+def threads_of(client: Any) -> int:
+    """Return the number of tasks that a cluster can run at a time, at least 1."""
+    known = client.scheduler_info(n_workers=-1)["workers"].values()
+    return max(1, sum(int(worker["nthreads"]) for worker in known))

@@ -1,0 +1,72 @@
+"""Lazy collections of dask over the blocks of an answer: arrays, and DataFrames with a row for each pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vkssp.dask.blocks import Blocks
+from vkssp.dask.question import Facts, Question
+from vkssp.dask.worker_solvers import SOLVERS
+from vkssp.extras import optional
+from vkssp.solver.table_file import Block
+from vkssp.solver.table_frames import long_frame
+
+
+def make_block(question: Question, first: int, end: int) -> Block:
+    """Return some rows of an answer; a task of a worker."""
+    return SOLVERS.block(question, first, end)
+
+
+def taken(block: Block, name: str) -> Any:
+    """Return one of the arrays of a block; a task of a worker."""
+    return block[name]
+
+
+def make_frame(question: Question, names: tuple[Any, Any], columns: tuple[str, str], first: int, end: int) -> Any:
+    """Return the DataFrame of some rows of a table; a task of a worker."""
+    return long_frame(SOLVERS.block(question, first, end), names[0][first:end], names[1], columns)
+
+
+def asked(question: Question) -> Any:
+    """Return the question as a node of its own in graphs of tasks, so that it reaches each worker once."""
+    delayed = optional("dask.delayed", "lazy arrays need", "dask").delayed
+    return delayed(question, name=f"vkssp-question-{question.token}", traverse=False)
+
+
+def arrays(question: Question, facts: Facts, blocks: Blocks) -> dict[str, Any]:
+    """Return a dask array for each array of the blocks of an answer; the arrays share their tasks."""
+    array = optional("dask.array", "lazy arrays need", "dask")
+    graphs = optional("dask.highlevelgraph", "lazy arrays need", "dask")
+    node, rest = asked(question), facts.shape[1:]
+    made = f"vkssp-rows-{question.token}-{blocks.rows}"
+    rows = {(made, first): (make_block, node.key, first, end) for first, end in blocks.ranges()}
+    layers = {**node.dask.layers, made: rows}
+    needed = {**node.dask.dependencies, made: {*node.dask.layers}}
+    chunks, found = (blocks.sizes(), *((size,) for size in rest)), {}
+    for name, dtype in facts.dtypes.items():
+        key = f"vkssp-{name}-{question.token}-{blocks.rows}"
+        parts = {
+            (key, at, *(0 for _ in rest)): (taken, (made, first), name) for at, (first, _) in enumerate(blocks.ranges())
+        }
+        graph = graphs.HighLevelGraph({**layers, key: parts}, {**needed, key: {made}})
+        found[name] = array.Array(graph, key, chunks, dtype=dtype)
+    return found
+
+
+def frames(question: Question, facts: Facts, blocks: Blocks, names: tuple[Any, Any], columns: tuple[str, str]) -> Any:
+    """Return a dask DataFrame with a row for each pair, and a partition for each block."""
+    library = optional("dask.dataframe", "lazy DataFrames need", "dask")
+    delayed = optional("dask.delayed", "lazy DataFrames need", "dask").delayed
+    node, called = asked(question), delayed(tuple(map(np.asarray, names)), traverse=False)
+    make = delayed(make_frame, pure=False)
+    parts = [make(node, called, columns, first, end) for first, end in blocks.ranges()]
+    none: Block = {name: np.zeros((0, 0), dtype) for name, dtype in facts.dtypes.items()}
+    empty = long_frame(none, called_none(names[0]), called_none(names[1]), columns)
+    return library.from_delayed(parts, meta=empty, verify_meta=False)
+
+
+def called_none(names: Any) -> Any:
+    """Return an empty array of the type of names."""
+    return np.asarray(names)[:0]

@@ -1,0 +1,116 @@
+"""Manifest of a result that is being written: what it is the answer to, and which blocks of it are there.
+
+A manifest is a file of JSON objects, one a line. The first one tells the question and the division into blocks; each
+other one a block that has reached the disk. A process may end while it writes a line, so that the last line may be
+torn; it does not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from vkssp.dask.blocks import Blocks
+from vkssp.errors import FormatError
+
+_FORMAT = "vkssp manifest"
+# Seconds after which lines are flushed to disk at the latest.
+_SYNC_S = 1.0
+
+
+class Manifest:
+    """Open manifest, which no other process can open meanwhile.
+
+    Attributes
+    ----------
+    blocks : Blocks
+        The division into blocks, that of the first run if there was one.
+    done : dict of int to dict
+        What is known of each block that is there, by its first row.
+    """
+
+    def __init__(self, stream: BinaryIO, blocks: Blocks, done: dict[int, dict[str, Any]]) -> None:
+        self._stream, self.blocks, self.done, self._synced = stream, blocks, done, time.monotonic()
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, path: Path, question: Mapping[str, Any], blocks: Blocks) -> Iterator[Manifest]:
+        """Open a manifest, which is made if there is none.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        question : mapping
+            What the result is the answer to, as JSON has it.
+        blocks : Blocks
+            Division into blocks, for a new manifest.
+
+        Raises
+        ------
+        FormatError
+            If it is the manifest of another result, if another process has it open, or if it cannot be written.
+        """
+        with open(path, "a+b") as stream:
+            _lock(stream, path)
+            stream.seek(0)
+            lines = stream.read().split(b"\n")
+            whole = sum(len(line) + 1 for line in lines[:-1])
+            stream.truncate(whole)  # a torn line would swallow the next one
+            header = {"format": _FORMAT, **question}
+            if len(lines) < 2:
+                division = {"rows": blocks.count, "block": blocks.rows, "chunk": blocks.chunk}
+                stream.write(json.dumps({**header, **division}).encode() + b"\n")
+                _flush(stream)
+                yield cls(stream, blocks, {})
+                return
+            try:
+                told, *others = [json.loads(line) for line in lines[:-1]]
+                blocks = Blocks(told["rows"], told["block"], told["chunk"])
+                done = {int(one["first"]): one for one in others}
+                ranges = dict(blocks.ranges())
+            except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
+                raise FormatError(f"{path} is damaged ({error}); remove the folder, and begin again") from None
+            for key, value in header.items():
+                if told.get(key) != value:
+                    raise FormatError(
+                        f"{path.parent} has the beginning of another result, whose {key} is {told.get(key)!r:.80} and "
+                        f"not {value!r:.80}; ask the same again, or remove the folder"
+                    )
+            done = {first: one for first, one in done.items() if ranges.get(first) == one.get("end")}
+            yield cls(stream, blocks, done)
+            _flush(stream)
+
+    def add(self, first: int, end: int, facts: Mapping[str, Any]) -> None:
+        """Note that a block is there."""
+        entry = {"first": first, "end": end, **facts}
+        self.done[first] = entry
+        self._stream.write(json.dumps(entry).encode() + b"\n")
+        self._stream.flush()
+        if time.monotonic() - self._synced >= _SYNC_S:
+            _flush(self._stream)
+            self._synced = time.monotonic()
+
+
+def _flush(stream: BinaryIO) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _lock(stream: BinaryIO, path: Path) -> None:
+    """Keep other processes from opening a manifest; on storage without locks, and on Windows, nothing does."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise FormatError(f"another process is writing {path.parent}; wait for it, or choose another name") from None
+    except OSError:
+        return

@@ -1,0 +1,393 @@
+"""Tables, distances and pairs that tasks of dask compute, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM
+from vkssp.checks import flag, is_many, items_of, shown
+from vkssp.dask.blocks import Blocks, blocks_of
+from vkssp.dask.cluster import connected, resources_of
+from vkssp.dask.driver import facts_of
+from vkssp.dask.graph_source import source_of
+from vkssp.dask.lazy import arrays, frames
+from vkssp.dask.question import ALL, VALUE, Facts, Means, PairsQuestion, Question, TableQuestion
+from vkssp.dask.table_writing import write_table
+from vkssp.errors import QueryError
+from vkssp.features.places import pairs_of
+from vkssp.graph import Graph
+from vkssp.routing.areas import read_areas
+from vkssp.solver.table_file import names_of
+from vkssp.solver.table_frames import dataset_of, ends_of
+
+Ids = Sequence[int] | Sequence[str] | None
+
+
+class DaskTable:
+    """Table that tasks of dask compute: rows in blocks, none of which is computed before it is asked for.
+
+    `table` makes it. The values are those of `vkssp.Table`, bit for bit.
+
+    Attributes
+    ----------
+    shape : tuple of (int, int)
+        Numbers of sources and targets.
+    metrics : tuple of str
+        Metrics of the table.
+    block_rows : int
+        Rows of a block, the work of one task.
+    """
+
+    def __init__(self, question: TableQuestion, facts: Facts, blocks: Blocks, cluster: Any = None) -> None:
+        self._question, self._facts, self._blocks, self._cluster = question, facts, blocks, cluster
+        self._form = facts.table()
+        self.shape, self.metrics, self.block_rows = self._form.shape, self._form.metrics, blocks.rows
+
+    def __repr__(self) -> str:
+        """Return size and metrics in one line."""
+        rows, columns = self.shape
+        return (
+            f"DaskTable({rows:,} sources, {columns:,} targets: {', '.join(self.metrics)}, "
+            f"{len(self._blocks.ranges()):,} blocks)"
+        )
+
+    def to_array(self, metric: str | None = None) -> Any:
+        """Return a metric as a dask array in blocks of rows.
+
+        Parameters
+        ----------
+        metric : str, optional
+            One of `metrics`, by default the first.
+
+        Returns
+        -------
+        dask.array.Array
+            Shape `shape`, of the type of `vkssp.Table`.
+
+        Raises
+        ------
+        QueryError
+            If the table has no such metric.
+        """
+        name = self.metrics[0] if metric is None else metric
+        if name not in self.metrics:
+            raise QueryError(f"metric is {shown(metric)}, and the table has {', '.join(self.metrics)}; choose one")
+        return arrays(self._question, self._facts, self._blocks)[name]
+
+    def to_xarray(self, sources: Ids = None, targets: Ids = None) -> Any:
+        """Return the table as an xarray Dataset of dask arrays.
+
+        Parameters
+        ----------
+        sources, targets : sequence of int or str, optional
+            Names of sources and targets; their numbers from 0 on by default.
+
+        Returns
+        -------
+        xarray.Dataset
+            As `vkssp.Table.to_xarray` returns it: with the dimensions ``origin`` and ``destination``.
+
+        Raises
+        ------
+        QueryError
+            If xarray is not installed (``pip install 'vkssp[pandas]'``), or there are not as many names as places.
+        """
+        return dataset_of(self._form, arrays(self._question, self._facts, self._blocks), sources, targets)
+
+    def to_dataframe(self, sources: Ids = None, targets: Ids = None) -> Any:
+        """Return the table as a dask DataFrame with a row for each pair.
+
+        Parameters
+        ----------
+        sources, targets : sequence of int or str, optional
+            Names of sources and targets; their numbers from 0 on by default.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Columns as `vkssp.Table.to_dataframe` has them, such as ``origin_id``, ``destination_id`` and
+            ``duration_s``; a partition for each block.
+
+        Raises
+        ------
+        QueryError
+            If pandas is not installed (``pip install 'vkssp[pandas]'``), or there are not as many names as places.
+        """
+        row, column = ends_of(self._form)
+        names = names_of(self._form, sources, targets)
+        return frames(self._question, self._facts, self._blocks, names, (f"{row}_id", f"{column}_id"))
+
+    def write(
+        self, path: str | Path, sources: Ids = None, targets: Ids = None, *, cluster: Any = None, progress: bool = False
+    ) -> int:
+        """Write the table to a folder: each task writes its own rows, and returns none of them.
+
+        Until it is complete, the table lies in a folder whose name ends in ``.partial``, with a manifest of the blocks
+        that are there. A run that was stopped, by whatever, goes on from there if the same is asked again. If the
+        complete table is there already, nothing is done.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of a folder on storage that all workers share. With .zarr: a Zarr group, as `vkssp.Table.write` makes
+            it. With .parquet: a Parquet file for each task, with the columns ``origin_id``, ``destination_id``, and
+            those of ``duration_s``, ``distance_m`` and ``weight`` that the table has; null if there is no path.
+        sources, targets : sequence of int or str, optional
+            Names of sources and targets; their numbers by default.
+        cluster : distributed.Client, cluster, str or None
+            See `vkssp.dask.connected`; by default that of `table`.
+        progress : bool
+            Whether to show a progress bar on stderr once it takes over a second.
+
+        Returns
+        -------
+        int
+            Number of pairs that a path connects.
+
+        Raises
+        ------
+        FormatError
+            If the folder cannot be written, or has the beginning of another table.
+        ClusterError
+            If the scheduler is lost, or workers end again and again.
+        QueryError, DistanceOverflowError
+            As the computation of the table does.
+        """
+        on = self._cluster if cluster is None else cluster
+        return write_table(path, self._question, self._facts, self._blocks, sources, targets, on, progress)
+
+
+def table(
+    graph: Graph | str | Path,
+    sources: Any,
+    targets: Any = None,
+    metrics: str | Sequence[str] | None = None,
+    *,
+    limit: float | None = None,
+    reverse: bool = False,
+    snapping: str = "default",
+    rows: int | None = None,
+    cluster: Any = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    **parameters: Any,
+) -> DaskTable:
+    """Return a table from each source to each target that tasks of dask compute.
+
+    Needs the extra ``dask``. The arguments are checked, and the time of a row is measured, on a worker; so that it has
+    the graph then.
+
+    Parameters
+    ----------
+    graph : Graph, str or Path
+        A graph, which is sent to each worker, or the path of a saved one on storage that all workers share. Workers
+        check that they have the same file, by a hash of its content.
+    sources, targets : array_like
+        Places, as for `vkssp.Router.table`: pairs of latitude and longitude; or nodes, as for `vkssp.Solver.table`:
+        shape (s,) and (t,). By default targets are the sources; ``"all"`` stands for all nodes.
+    metrics : str or sequence of str, optional
+        ``"duration"``, ``"distance"`` or ``"weight"``; see `vkssp.Router.table`.
+    limit : float, optional
+        Weight beyond which targets count as unreachable, for nodes.
+    reverse : bool
+        Whether trips from each target to each source count.
+    snapping : str
+        See `vkssp.Router.route`, for places.
+    rows : int, optional
+        Rows of a block; by default what a device does in about a second.
+    cluster : distributed.Client, cluster, str or None
+        See `vkssp.dask.connected`. Without one, and without a current client, this process measures and checks.
+    algorithm : str
+        Name of an algorithm; see `vkssp.Solver`.
+    **parameters : object
+        Other arguments of `vkssp.Router`, for places, or of `vkssp.Solver`.
+
+    Returns
+    -------
+    DaskTable
+        The table.
+
+    Raises
+    ------
+    QueryError
+        If dask is not installed, or an argument is invalid.
+    FormatError
+        If `graph` is no file of a saved graph.
+    """
+    question = table_question(
+        graph, sources, targets, metrics, limit, flag(reverse, "reverse"), snapping, algorithm, parameters
+    )
+    facts = facts_here_or_there(question, cluster)
+    return DaskTable(question, facts, blocks_of(facts, rows), cluster)
+
+
+def table_question(
+    graph: Graph | str | Path,
+    sources: Any,
+    targets: Any,
+    metrics: str | Sequence[str] | None,
+    limit: float | None,
+    reverse: bool,
+    snapping: str,
+    algorithm: str,
+    parameters: dict[str, Any],
+) -> TableQuestion:
+    """Return a table as a question to workers; see `table`."""
+    begin, end = (_plain(one, name) for one, name in ((sources, "sources"), (targets, "targets")))
+    is_router = _are_places(begin)
+    if is_router and isinstance(end, str):
+        raise QueryError("targets is 'all', which is for nodes, and sources are places; give places")
+    if end is not None and not isinstance(end, str) and _are_places(end) != is_router:
+        raise QueryError("sources and targets are places and nodes; give two of one kind")
+    if is_router and limit is not None:
+        raise QueryError("limit is for tables between nodes, and these are places; leave it out")
+    if not is_router and snapping != "default":
+        raise QueryError("snapping is for places, and these are nodes; leave it out")
+    if parameters.get("avoid") is not None:
+        parameters = {**parameters, "avoid": read_areas(parameters["avoid"])}
+    if "device" in parameters:
+        raise QueryError("device is chosen by each worker; start workers with the environment variable VKSSP_DEVICE")
+    wanted = metrics if metrics is None or isinstance(metrics, str) else items_of(metrics)
+    means = Means(algorithm, parameters, is_router, reverse and not is_router)
+    return TableQuestion(source_of(graph), means, begin, end, wanted, limit, snapping, reverse)
+
+
+def distances(
+    graph: Graph | str | Path,
+    sources: Any,
+    *,
+    limit: float | None = None,
+    rows: int | None = None,
+    cluster: Any = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    **parameters: Any,
+) -> Any:
+    """Return the distances from each of many nodes to all nodes as a lazy array, in blocks of rows.
+
+    Needs the extra ``dask``.
+
+    Parameters
+    ----------
+    graph, rows, cluster, algorithm, **parameters
+        See `table`.
+    sources : array_like
+        Nodes, shape (s,).
+    limit : float, optional
+        Distance beyond which nodes count as unreachable.
+
+    Returns
+    -------
+    dask.array.Array
+        Shape (s, num_nodes); what `vkssp.Solver.distances` returns, bit for bit.
+
+    Raises
+    ------
+    QueryError
+        If dask is not installed, or an argument is invalid.
+    FormatError
+        If `graph` is no file of a saved graph.
+    """
+    nodes = _plain(sources, "sources")
+    if _are_places(nodes):
+        raise QueryError("sources are places; give nodes, such as those of Router.nearest_nodes")
+    question = table_question(graph, nodes, ALL, "weight", limit, False, "default", algorithm, parameters)
+    facts = facts_here_or_there(question, cluster)
+    return arrays(question, facts, blocks_of(facts, rows))["weight"]
+
+
+def pairs(
+    graph: Graph | str | Path,
+    sources: Any,
+    targets: Any,
+    *,
+    rows: int | None = None,
+    cluster: Any = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    **parameters: Any,
+) -> Any:
+    """Return the distances of many pairs of nodes as a lazy array.
+
+    Needs the extra ``dask``.
+
+    Parameters
+    ----------
+    graph, cluster, algorithm, **parameters
+        See `table`.
+    sources, targets : array_like
+        Nodes, the ends of each pair, shape (k,) each.
+    rows : int, optional
+        Pairs of a block; by default what a device does in about a second.
+
+    Returns
+    -------
+    dask.array.Array
+        Shape (k,); what `vkssp.Solver.pairs` returns, bit for bit.
+
+    Raises
+    ------
+    QueryError
+        If dask is not installed, or an argument is invalid.
+    FormatError
+        If `graph` is no file of a saved graph.
+    """
+    begin, end = _plain(sources, "sources"), _plain(targets, "targets")
+    if end is None or isinstance(end, str) or _are_places(begin) or _are_places(end):
+        raise QueryError("sources and targets are nodes, the ends of each pair; give as many of each")
+    question = PairsQuestion(source_of(graph), Means(algorithm, parameters), begin, end)
+    facts = facts_here_or_there(question, cluster)
+    return arrays(question, facts, blocks_of(facts, rows))[VALUE]
+
+
+def facts_here_or_there(question: Question, cluster: Any) -> Facts:
+    """Return the facts of a question, found by a worker of a cluster if there is one, and else in this process."""
+    if cluster is None and not _has_client():
+        from vkssp.dask.worker_solvers import SOLVERS
+
+        return SOLVERS.facts(question)
+    with connected(cluster) as client:
+        return facts_of(client, question, resources_of(client))
+
+
+def _has_client() -> bool:
+    try:
+        from distributed import get_client
+
+        get_client()
+    except (ImportError, ValueError):
+        return False
+    return True
+
+
+def _plain(ends: Any, name: str) -> Any:
+    """Return nodes or places in a form that can be sent and hashed: an array, or a list of names, pairs or stops."""
+    if ends is None or (isinstance(ends, str) and ends == ALL):
+        return ends
+    if isinstance(ends, str) or not (is_many(ends) or hasattr(ends, "__array__") or hasattr(ends, "__iter__")):
+        raise QueryError(f"{name} is {shown(ends)}; give a list of places or of nodes")
+    array = ends if isinstance(ends, np.ndarray) else None
+    if array is None and is_many(ends):
+        first = next(iter(ends), None)
+        if isinstance(first, int | np.integer) and not isinstance(first, bool):
+            array = np.asarray(ends)
+    if array is not None and array.ndim == 1 and array.dtype.kind in "iu":
+        return np.ascontiguousarray(array)
+    if array is not None and array.ndim == 1:
+        return array.tolist()
+    listed = pairs_of(ends, name)
+    if all(type(place) is tuple and len(place) == 2 and _are_numbers(place) for place in listed):
+        return np.array(listed, np.float64).reshape(-1, 2)
+    return listed
+
+
+def _are_numbers(pair: Sequence[Any]) -> bool:
+    return all(isinstance(one, float | int | np.floating | np.integer) for one in pair)
+
+
+def _are_places(ends: Any) -> bool:
+    """Return whether ends, as `_plain` returns them, are places: pairs of numbers, or a list with stops among them."""
+    if isinstance(ends, np.ndarray):
+        return ends.ndim == 2
+    return isinstance(ends, list) and any(hasattr(one, "approach") for one in ends)
