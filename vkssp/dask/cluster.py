@@ -22,7 +22,8 @@ RESOURCE = "vkssp"
 THREADS = 2
 _HOST = "127.0.0.1"
 _WHAT = "computations on clusters need"
-_WAIT_S = 60
+#: Seconds in which a scheduler must answer.
+WAIT_S = 60
 
 
 def distributed() -> Any:
@@ -138,7 +139,7 @@ def connected(cluster: Any = None) -> Iterator[Any]:
             f"cluster is {shown(cluster)}; give a Client, a cluster of dask, or the address of a scheduler"
         )
     try:
-        client = dask.Client(cluster, set_as_default=False, timeout=_WAIT_S)
+        client = dask.Client(cluster, set_as_default=False, timeout=WAIT_S)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"no scheduler of dask answers at {shown(cluster)}; start one, or check it ({error})"

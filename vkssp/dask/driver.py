@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import logging
+import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 
 from vkssp.checks import shown
-from vkssp.dask.cluster import distributed, threads_of
+from vkssp.dask.cluster import WAIT_S, distributed, threads_of
 from vkssp.dask.question import Facts, Question
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import ClusterError, DeviceError, VksspError
@@ -21,7 +24,10 @@ _log: logging.Logger = logger(__name__)
 _AHEAD, _ATTEMPTS = 3, 4
 # Seconds that the result of a task, a few numbers, may take to arrive.
 _RESULT_S = 60
+# Seconds after which workers are counted again, and after which a lost connection is looked at again.
+_COUNT_S, _LOOK_UP_S = 5.0, 0.1
 _serial = itertools.count()
+_NO_SCHEDULER = "the scheduler has ended, or was started anew; start a cluster, and ask again"
 
 
 def find_facts(question: Question) -> Facts:
@@ -84,13 +90,15 @@ def results(
     """
     library, serial = distributed(), f"{next(_serial)}-{id(client):x}"
     waiting, attempts = list(range(len(arguments)))[::-1], [0] * len(arguments)
-    ahead = _AHEAD * threads_of(client)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph")  # a graph in memory, which is sent once
-        shared = client.submit(same, question, key=f"vkssp-question-{serial}", pure=False)
-    ended, under_way = library.as_completed(loop=client.loop), dict[Any, int]()
+    ahead, counted = _AHEAD * threads_of(client), time.monotonic()
+    ended, under_way, shared = library.as_completed(loop=client.loop), dict[Any, int](), None
 
     def begin() -> None:
+        nonlocal shared
+        if shared is None or shared.status in ("cancelled", "lost", "error"):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph")  # a graph in memory, which is sent once
+                shared = client.submit(same, question, key=f"vkssp-question-{serial}-{next(_serial)}", pure=False)
         number = waiting.pop()
         attempts[number] += 1
         key = (f"vkssp-{name}-{serial}", *arguments[number], attempts[number])
@@ -100,12 +108,15 @@ def results(
 
     try:
         while waiting or under_way:
+            if time.monotonic() - counted > _COUNT_S:  # workers come and go
+                ahead, counted = _AHEAD * threads_of(client), time.monotonic()
             while waiting and len(under_way) < ahead:
                 begin()
             future = next(ended)
             number = under_way.pop(future)
             try:
                 result = _result(future)
+                del future  # so that the cluster forgets it
             except _RepeatError as error:
                 if attempts[number] >= _ATTEMPTS:
                     raise ClusterError(f"{error}; {attempts[number]} attempts of a task have failed") from error
@@ -113,13 +124,31 @@ def results(
                 waiting.append(number)
                 continue
             yield number, result
+    except (OSError, CancelledError) as error:  # of connections; those of tasks are of this package
+        raise ClusterError(f"{_NO_SCHEDULER} ({error})") from error
     finally:
         if under_way and client.status == "running":
-            client.cancel(list(under_way))
+            with suppress(OSError, CancelledError):
+                client.cancel(list(under_way))
 
 
 class _RepeatError(Exception):
     """A task failed because of its worker, and may succeed on another one."""
+
+
+def _await_scheduler(client: Any) -> None:
+    """Wait until a client that has lost its scheduler is connected again.
+
+    Raises
+    ------
+    ClusterError
+        If it has given up.
+    """
+    until = time.monotonic() + WAIT_S
+    while client.status != "running":
+        if client.status in ("closing", "closed") or time.monotonic() > until:
+            raise ClusterError(_NO_SCHEDULER)
+        time.sleep(_LOOK_UP_S)
 
 
 def _result(future: Any) -> Any:
@@ -142,7 +171,8 @@ def _result(future: Any) -> Any:
         except TimeoutError as error:
             raise _RepeatError("a worker has ended with the result of a task") from error
     if future.status in ("cancelled", "lost"):
-        raise ClusterError("the scheduler has ended, or was started anew; start a cluster, and ask again")
+        _await_scheduler(future.client)
+        raise _RepeatError("a cluster has forgotten a task")
     trouble = future.exception()
     if isinstance(trouble, KilledWorker):
         raise _RepeatError(f"workers ended while they worked on a task ({shown(str(trouble))})") from trouble
