@@ -112,6 +112,11 @@ def test_arcs_depths_and_heights(graph: Graph, seed: int) -> None:
     one, other = (ends.ravel() for ends in np.indices((graph.num_nodes, graph.num_nodes)))
     wanted = [number.get((max(pair), min(pair)), -1) for pair in zip(one.tolist(), other.tolist(), strict=True)]
     assert hierarchy.arcs_of(one, other).tolist() == wanted
+    ranks = one.astype(np.uint32), other.astype(np.uint32)
+    assert hierarchy.arcs_of(*ranks).tolist() == wanted
+    assert hierarchy.are_joined(*ranks).tolist() == [
+        arc >= 0 or low == high for arc, low, high in zip(wanted, one.tolist(), other.tolist(), strict=True)
+    ]
 
 
 @given(random_graphs(max_nodes=40))

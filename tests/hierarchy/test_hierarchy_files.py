@@ -18,6 +18,7 @@ from tests.support.hierarchies import is_hierarchy
 from tests.support.saved_graphs import npy, rewritten, same
 from vkssp import FormatError, Graph, GraphError, prepare
 from vkssp.cli import main
+from vkssp.graph import bulk
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
@@ -140,6 +141,20 @@ def test_damage_is_refused(tmp_path: Path, name: str) -> None:
         rewritten(tmp_path / "g", f"hierarchy_{part}.npy", npy(array))
     with pytest.raises(FormatError, match=f"g is damaged .*({message})"):
         Graph.load(tmp_path / "g")
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_found_in_pieces_by_several_cores(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(bulk, "PIECE", 5)
+    monkeypatch.setattr(bulk, "MANY", 1)
+    graph = prepared()
+    assert graph.hierarchy is not None
+    graph.hierarchy.check(graph)
+    change, message = DAMAGE[name]
+    arrays = arrays_of(graph)
+    change(arrays)
+    with pytest.raises(GraphError, match=f"the hierarchy .*({message}).*; make it with vkssp.prepare"):
+        Hierarchy(**arrays).check(graph)
 
 
 @given(random_graphs(max_nodes=25), st.integers(0, 2**32 - 1))

@@ -13,20 +13,20 @@ from vkssp.arrays import own
 from vkssp.cores import num_cores, run_all
 from vkssp.graph.csr import Uint32s
 
-# Numbers of a piece, and fewest numbers that are worth more than one thread.
-_PIECE, _MANY = 1 << 17, 1 << 20
+#: Numbers of a piece, and fewest numbers that are worth more than one thread.
+PIECE, MANY = 1 << 17, 1 << 20
 # Largest share of numbers that are few, and number of those that are looked at first.
 _FEW, _SAMPLE = 2.0**-5, 1 << 12
 
 
 def in_pieces(count: int, act: Callable[[slice], None]) -> None:
     """Call a function for the pieces of an array of so many numbers, on all cores if it is large."""
-    cores = num_cores() if count >= _MANY else 1
-    share = -(-count // (cores * _PIECE)) * _PIECE
+    cores = num_cores() if count >= MANY else 1
+    share = -(-count // (cores * PIECE)) * PIECE
 
     def work(begin: int) -> None:
-        for first in range(begin, min(begin + share, count), _PIECE):
-            act(slice(first, min(first + _PIECE, count)))
+        for first in range(begin, min(begin + share, count), PIECE):
+            act(slice(first, min(first + PIECE, count)))
 
     run_all([partial(work, begin) for begin in range(0, count, max(1, share))])
 

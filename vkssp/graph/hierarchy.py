@@ -230,16 +230,6 @@ class Hierarchy:
         found[outside] = _places(self, group[outside], high[outside]) >= 0
         return found
 
-    def ancestors_at(self, group: npt.NDArray[Any], rank: npt.NDArray[Any]) -> Indices:
-        """Return the index of each rank in the ancestors of a supernode, or -1 if absent, shape (k,), int64."""
-        found = np.empty(len(group), np.int64)
-
-        def find(part: slice) -> None:
-            found[part] = _places(self, group[part], rank[part])
-
-        in_pieces(len(group), find)
-        return found
-
     def check(self, graph: Graph) -> None:
         """Raise `GraphError` unless this is a valid hierarchy of a graph; the message says what is wrong.
 
@@ -252,7 +242,7 @@ class Hierarchy:
 
 
 def _places(hierarchy: Hierarchy, group: npt.NDArray[Any], rank: npt.NDArray[Any]) -> Indices:
-    """Return what `Hierarchy.ancestors_at` returns, by this thread alone."""
+    """Return the index of each rank in the ancestors of a supernode, or -1 if absent, shape (k,), int64."""
     first = hierarchy.first_ancestor[group]
     left = hierarchy.first_ancestor[1:][group] - first
     found = np.full(len(group), -1, np.int64)
