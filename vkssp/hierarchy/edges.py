@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph, Uint32s
-from vkssp.graph.csr import rows_of
+from vkssp.jit import kernels
 
 Int32s = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
@@ -39,14 +39,11 @@ class Edges:
 
     @classmethod
     def between(cls, num_nodes: int, one: Uint32s, other: Uint32s) -> Edges:
-        """Return the edges between pairs of nodes, which may contain loops and parallel edges."""
-        key = np.minimum(one, other).astype(np.uint64) << np.uint64(32) | np.maximum(one, other)
-        key = key[one != other]
-        key.sort()
-        is_first = np.ones(len(key), np.bool_)
-        np.not_equal(key[1:], key[:-1], out=is_first[1:])
-        key = key[is_first]
-        return cls(num_nodes, (key >> np.uint64(32)).astype(np.uint32), key.astype(np.uint32))
+        """Return the edges between pairs of nodes, which may contain loops and parallel edges; sorted by both nodes."""
+        first, near = _rows(np.minimum(one, other), np.maximum(one, other), num_nodes)
+        low = np.empty(len(near), np.uint32)
+        count = kernels("vkssp.hierarchy.kernels").distinct_edges(first, near, low)
+        return cls(num_nodes, low[:count].copy(), near[:count].astype(np.uint32))
 
     def renamed(self, rank: Uint32s) -> Edges:
         """Return the edges with each node replaced by its rank."""
@@ -55,16 +52,20 @@ class Edges:
 
     def upward(self) -> tuple[Indices, Int32s]:
         """Return the higher neighbours of each node: offsets, and nodes."""
-        return self._rows(self.low, self.high)
+        return _rows(self.low, self.high, self.num_nodes)
 
     def downward(self) -> tuple[Indices, Int32s]:
         """Return the lower neighbours of each node: offsets, and nodes."""
-        return self._rows(self.high, self.low)
+        return _rows(self.high, self.low, self.num_nodes)
 
     def both_ways(self) -> tuple[Indices, Int32s]:
         """Return all neighbours of each node: offsets, and nodes."""
-        return self._rows(np.concatenate([self.low, self.high]), np.concatenate([self.high, self.low]))
+        ends = np.concatenate([self.low, self.high]), np.concatenate([self.high, self.low])
+        return _rows(*ends, self.num_nodes)
 
-    def _rows(self, node: Uint32s, neighbour: Uint32s) -> tuple[Indices, Int32s]:
-        first, order = rows_of(node, self.num_nodes)
-        return first.astype(np.int64), neighbour[order].astype(np.int32)
+
+def _rows(node: Uint32s, neighbour: Uint32s, num_nodes: int) -> tuple[Indices, Int32s]:
+    """Return the neighbours of each node, in their sequence: offsets, and nodes."""
+    first, near = np.zeros(num_nodes + 1, np.int64), np.empty(len(node), np.int32)
+    kernels("vkssp.hierarchy.kernels").sort_by_node(node, neighbour, first, near)
+    return first, near

@@ -17,6 +17,60 @@ import numpy.typing as npt
 from vkssp.jit import jit_allocating
 
 Int32s = npt.NDArray[Any]  # the kernels assign int64 values, which numba narrows
+# Neighbours of a node that are sorted one by one.
+_FEW = 16
+
+
+@jit_allocating
+def sort_by_node(node: Int32s, neighbour: Int32s, first: Int32s, near: Int32s) -> None:
+    """Write the neighbours of each node, in their sequence, and the offset of each node's first, by a counting sort.
+
+    `first` has an entry more than there are nodes, and is zero before.
+    """
+    for edge in range(len(node)):
+        first[node[edge] + 1] += 1
+    for at in range(1, len(first)):
+        first[at] += first[at - 1]
+    for edge in range(len(node)):
+        at = node[edge]
+        near[first[at]] = neighbour[edge]
+        first[at] += 1
+    # Each offset is that of the next node now.
+    for at in range(len(first) - 1, 0, -1):
+        first[at] = first[at - 1]
+    first[0] = 0
+
+
+@jit_allocating
+def distinct_edges(first: Int32s, near: Int32s, low: Int32s) -> int:
+    """Leave in `near` the different neighbours of each node, ascending, without itself, one node after the other.
+
+    Returns
+    -------
+    int
+        Their number; `low` gets the node of each.
+    """
+    made = 0
+    for node in range(len(first) - 1):
+        begin, end = first[node], first[node + 1]
+        if end - begin > _FEW:
+            near[begin:end].sort()
+        else:  # by insertion, which takes less time than the call
+            for edge in range(begin + 1, end):
+                other, at = near[edge], edge
+                while at > begin and near[at - 1] > other:
+                    near[at] = near[at - 1]
+                    at -= 1
+                near[at] = other
+        before = node
+        for edge in range(begin, end):
+            other = near[edge]
+            if other != before:
+                near[made] = other
+                low[made] = node
+                made += 1
+            before = other
+    return made
 
 
 @jit_allocating
