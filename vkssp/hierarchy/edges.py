@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.bulk import in_pieces
 from vkssp.jit import kernels
 
 Int32s = npt.NDArray[np.int32]
@@ -47,8 +48,15 @@ class Edges:
 
     def renamed(self, rank: Uint32s) -> Edges:
         """Return the edges with each node replaced by its rank."""
-        low, high = rank[self.low], rank[self.high]
-        return Edges(self.num_nodes, np.minimum(low, high), np.maximum(low, high))
+        low, high = np.empty_like(self.low), np.empty_like(self.high)
+
+        def rename(part: slice) -> None:
+            one, other = rank[self.low[part]], rank[self.high[part]]
+            np.minimum(one, other, out=low[part])
+            np.maximum(one, other, out=high[part])
+
+        in_pieces(len(low), rename)
+        return Edges(self.num_nodes, low, high)
 
     def upward(self) -> tuple[Indices, Int32s]:
         """Return the higher neighbours of each node: offsets, and nodes."""
