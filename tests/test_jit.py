@@ -26,11 +26,18 @@ from vkssp.jit_compiler import LEFT_OUT
 #: Program that loads a kernel, and tells how often its code was found and how often it was compiled.
 PROGRAM = """
 import numpy as np
+from numba.core.registry import cpu_target
+prepared = []
+context = cpu_target.target_context
+load = context.load_additional_registries
+context.load_additional_registries = lambda: (prepared.append(1), load())
 from vkssp.jit import kernels
 kernel = kernels("vkssp.cpu.kernels.voronoi").find
 empty = np.empty(0, np.uint32)
 kernel(np.zeros(1, np.uint32), empty.reshape(0, 2), empty, empty.reshape(0, 3), empty, empty)
-print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
+hits, misses = (sum(of.values()) for of in (kernel.stats.cache_hits, kernel.stats.cache_misses))
+assert bool(prepared) == bool(misses), "code that is found needs no compiler"
+print(hits, misses)
 """
 
 

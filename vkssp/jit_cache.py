@@ -12,8 +12,8 @@ import pickle
 import stat
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,16 +77,11 @@ class Cache(FunctionCache):
         self._impl.key = *super()._index_key(*arguments), self._sources  # type: ignore[no-untyped-call]
         return self._impl.key
 
-    def load_overload(self, *arguments: Any) -> Any:
+    def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the compiled code for some types, or None."""
-        load: Callable[..., Any] = super().load_overload
-        if not self._allocates:
-            # Else numba would first prepare the compiler, which takes longer than all else, and do so again before it
-            # compiles. Code that makes arrays needs a part of that.
-            load = getattr(super(), "_load_overload", load)
-        with suppress(Exception):  # a damaged file raises whatever pickle raises
-            return load(*arguments)
-        return None
+        with suppress(Exception), nullcontext() if self._allocates else _unprepared(context):
+            return super().load_overload(signature, context)  # type: ignore[no-untyped-call]
+        return None  # a damaged file raises whatever pickle raises
 
     def save_overload(self, *arguments: Any) -> None:
         """Save compiled code, if there is space; replace a damaged index."""
@@ -96,6 +91,19 @@ class Cache(FunctionCache):
                 return
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _unprepared(context: Any) -> Generator[None, None, None]:
+    """Let numba not prepare the compiler in the block, which takes longer than to load code that makes no arrays.
+
+    numba prepares it before it compiles anyway.
+    """
+    context.refresh = lambda: None
+    try:
+        yield
+    finally:
+        del context.refresh  # again that of its class
 
 
 def folder_of(function: Callable[..., Any]) -> tuple[Path | None, str]:
