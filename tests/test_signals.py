@@ -204,11 +204,12 @@ def test_ctrl_c_while_the_command_line_starts(number: int) -> None:
 
 def test_commands_start_no_threads_for_linear_algebra() -> None:
     code = "import os, sys; from vkssp.__main__ import main; sys.argv = ['vkssp', 'algorithms', '--json']; main()"
-    code += "; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
+    code += "; print(os.environ['OPENBLAS_NUM_THREADS'])"
     given = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     for more, number in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
-        done = subprocess.run([sys.executable, "-c", code], env=given | more, capture_output=True, text=True, check=True)
-        assert done.stdout.splitlines()[-1].split()[0] == number
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=given | more, capture_output=True, text=True, check=True)
+        assert done.stdout.split()[-1] == number
 
 
 def test_the_entry_imports_little() -> None:
