@@ -27,16 +27,19 @@ class ReadPosition:
     def __init__(self, path: Path) -> None:
         about = path.stat()
         self.size, self._file = about.st_size, (about.st_dev, about.st_ino)
-        self._others, self._descriptor = set(self._open()), -1
-        self._last = 0
+        self._others, self._last = set(self._open()), 0
+        self._descriptor: int | None = None
 
     def bytes_read(self) -> int:
         """Return the bytes before the position, of a file that has been opened; all of them once it is closed again."""
-        if not self._is_open(self._descriptor):
+        if self._descriptor is None:  # looked for only once, which takes a millisecond
             self._descriptor = next((one for one in self._open() if one not in self._others), -1)
         found = self.size
-        with suppress(OSError):  # it has just been closed
-            found = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        if self._is_open(self._descriptor):
+            with suppress(OSError):  # it has just been closed
+                found = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        else:
+            self._descriptor = -1
         self._last = max(self._last, min(found, self.size))
         return self._last
 
