@@ -58,7 +58,7 @@ def test_weights_are_those_of_a_whole_customization(graph: Graph, seed: int) -> 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_weights_of_a_grid(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
     monkeypatch.setattr(customized, "FEW_ARCS", 0)
-    monkeypatch.setattr(customized, "SHARED_ARCS", 0)
+    monkeypatch.setattr(customized, "ARCS_A_CORE", 1)
     monkeypatch.setattr(customized, "num_cores", lambda: cores)
     check_changes(prepare(grid(40, seed=5)), np.random.default_rng(5), [0, 1, 5, 9, 100, 10_000], 20, 30)
 

@@ -32,8 +32,8 @@ _SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
 #: Steps of a partial customization after which a whole one takes its place: at least so many, which take some
 #: milliseconds, or else as many as the hierarchy has arcs for each core. Steps that each changed arc takes at least.
 FEW_STEPS, STEPS_EACH = 1 << 19, 512
-#: Fewest arcs of a hierarchy of which several cores customize few; below, handing over the work takes as long as it.
-SHARED_ARCS = 1 << 23
+#: Fewest changed arcs for each core; with fewer, handing over the work takes as long as it.
+ARCS_A_CORE = 12
 # Weights that are looked at together.
 _AT_ONCE = 1 << 20
 
@@ -102,7 +102,7 @@ class Layout:
         """Number of levels."""
         return len(self.first_of_level) - 1
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """Length of the longest front."""
         return int(self._length.max(initial=0))
@@ -229,7 +229,8 @@ class Layout:
         entries, groups = np.empty(len(changed), np.uint64), np.empty(len(changed), np.int32)
         count = module.entries_of(self.tree, rank, first_out, head, arcs, entries, groups)
         entries, parts = entries[:count], self.part_of[groups[:count]]
-        if self.num_arcs < SHARED_ARCS:
+        cores = max(1, min(cores, count // ARCS_A_CORE))
+        if cores == 1:
             parts = np.full_like(parts, -1)
 
         def run(is_upper: bool, begun: npt.NDArray[np.uint64]) -> tuple[int, int, int, npt.NDArray[np.uint64]]:
