@@ -85,13 +85,11 @@ def supernodes_below(hierarchy: Hierarchy) -> Uint32s:
     The first num_nodes + 1 words are offsets. Then follow pairs: a supernode, and the index of the ancestor in the list
     of the supernode.
     """
-    from scipy import sparse
-
-    # Sparse matrices are transposed by counting, in a tenth of the time of sorting.
-    rows = within(hierarchy.num_ancestors), hierarchy.ancestor, hierarchy.first_ancestor
-    below = sparse.csr_array(rows, shape=(hierarchy.num_supernodes, hierarchy.num_nodes)).tocsc()
-    pairs = np.stack([below.indices, below.data], axis=1)
-    return np.concatenate([below.indptr, pairs.reshape(-1)]).astype(np.uint32)
+    by_ancestor = np.argsort(hierarchy.ancestor, kind="stable")
+    count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
+    group = np.repeat(np.arange(hierarchy.num_supernodes), hierarchy.num_ancestors)
+    pairs = np.stack([group[by_ancestor], within(hierarchy.num_ancestors)[by_ancestor]], axis=1)
+    return np.concatenate([[0], np.cumsum(count), pairs.reshape(-1)]).astype(np.uint32)
 
 
 class Topology(Resource):
