@@ -35,7 +35,7 @@ def dense(rng: np.random.Generator) -> Graph:
 
 
 @pytest.mark.parametrize("turns", ["shared", "parts", "together", "apart"])
-@pytest.mark.parametrize("rounds", [topology.MOST_ROUNDS, 300])
+@pytest.mark.parametrize("rounds", [fronts.MOST_ROUNDS, 300])
 def test_weights_are_distances(device: Device, monkeypatch: pytest.MonkeyPatch, turns: str, rounds: int) -> None:
     monkeypatch.setattr(topology, "MOST_ROUNDS", rounds)
     if turns != "shared":  # none fit, or those with few nodes, with few columns at a time

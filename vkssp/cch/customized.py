@@ -18,9 +18,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cch.fronts import WORDS_CONSTANT, chain_size, front_words
+from vkssp.cch.fronts import MOST_ROUNDS, WORDS_CONSTANT, chain_size, front_words
 from vkssp.cch.recustomized import PartialCustomization, Weights, pays
-from vkssp.cch.topology import MOST_ROUNDS, Batch, Topology, ancestor_counts, topologies
+from vkssp.cch.topology import Batch, Topology, ancestor_counts, topologies
 from vkssp.errors import DeviceError, MemoryShortageError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device

@@ -17,6 +17,8 @@ WORDS_CONSTANT = 1
 MOST_WORDS = 11_264
 # Invocations of a workgroup that goes from node to node, on a GPU and on a software device.
 _SIZE, _SOFTWARE_SIZE = 512, 64
+#: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65 535 rounds.
+MOST_ROUNDS = 50_000
 
 
 class Front(NamedTuple):
@@ -41,7 +43,8 @@ def front_words(device: Device) -> int:
 def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) -> Front | None:
     """Return how workgroups take supernodes of some sizes, each by so many invocations or more.
 
-    The number of invocations is a power of two. If a supernode is too large for shared memory, the result is None.
+    The number of invocations is a power of two. If a supernode is too large for shared memory, or for the loops of a
+    software device, the result is None.
     """
     workgroup, words = chain_size(device), front_words(device)
     inside = size * (size - 1)
@@ -53,4 +56,7 @@ def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) 
     if bool((columns < (num_ancestors > 0)).any()):
         return None
     parts = -(-num_ancestors // columns.clip(min=1))
+    rounds = size * parts + inside * (size + num_ancestors) // lanes
+    if device.info.kind == "cpu" and int(rounds.max()) > MOST_ROUNDS:
+        return None
     return Front(lanes, words, int(parts.max()))

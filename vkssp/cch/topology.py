@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vkssp.cch import top as at_top
-from vkssp.cch.fronts import Front, front_of
+from vkssp.cch.fronts import MOST_ROUNDS, Front, front_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -35,8 +35,6 @@ SUPERNODE = np.dtype(
         )
     ]
 )
-#: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65 535 rounds.
-MOST_ROUNDS = 50_000
 # Largest number of invocations of a supernode; invocations of a dispatch, and pairs of ancestors of each, if supernodes
 # have enough of them.
 _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 14, 1 << 17, 4
