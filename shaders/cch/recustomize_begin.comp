@@ -1,5 +1,5 @@
-// Beginning of a partial customization: lists the supernodes whose weights of the graph may have changed and all above
-// them, and forgets their weights. Each has a workgroup.
+// Beginning of a partial customization: changes weights of the graph, lists the supernodes that have them and all above,
+// and forgets their weights. Each has a workgroup.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -10,8 +10,14 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(std430, binding = 3) coherent buffer Weights { uint weight[]; };  // of each arc: up, down
 #include "affected.glsl"
 #include "change.glsl"
+layout(std430, binding = 8) writeonly restrict buffer Given { uint given[]; };  // weights of the graph's arcs
 
 void main() {
+    uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint i = gl_GlobalInvocationID.x; i < change.num_changed; i += stride) {
+        uint word = change.first_changed + 2 * i;
+        given[change.words[word]] = change.words[word + 1];
+    }
     for (uint g = gl_WorkGroupID.x; g < change.num_given; g += gl_NumWorkGroups.x) {
         uint group = change.words[change.first_given + g];
         if (gl_LocalInvocationIndex == 0) add_to_list(group);

@@ -8,6 +8,8 @@ layout(std430, binding = 7) readonly restrict buffer Change {
     uint first_given;     // word of the first one
     uint num_chunks;      // parts of lists of supernodes below nodes
     uint first_chunk;     // word of the first one: the node, and the bounds of a part
+    uint num_changed;     // arcs of the graph with other weights
+    uint first_changed;   // word of the first one, and of its weight
     uint words[];         // first supernode of each level, and what is named above
 } change;
 

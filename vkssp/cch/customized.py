@@ -197,6 +197,8 @@ class CustomizedHierarchy(Resource):
             recording.fill(weights, UNREACHABLE)
             recording.fill(marks, 0)
             recording.fill(status, 0)
+            if self._partial is not None:
+                recording.copy(given, self._partial.given, given.nbytes)
             recording.barrier("transfer", "compute")
             recording.bind(begin)
             recording.push(begin, num_given)
@@ -354,6 +356,8 @@ class CustomizedHierarchy(Resource):
             self._partial = PartialCustomization(
                 self.hierarchy, self.topology, self._concerned, self._timestamps, self._workgroup, self
             )
+            # All weights cross the bus once.
+            self._begin = self._begin.kernel.on(self._partial.given, self.topology.places, self.weights)
             self._record()
 
     def _finish(self) -> None:

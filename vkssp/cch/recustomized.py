@@ -29,11 +29,11 @@ FEWEST_ARCS = 1 << 22
 #: Most changed arcs, as a share of the supernodes and at all; with more, everything is customized.
 SHARE, MOST_CHANGED = 1 / 64, 4096
 # Most supernodes above them, and most parts of lists below their nodes, of so many entries.
-_MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 16, 1 << 18, 64
+_MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 15, 1 << 17, 64
 #: Share of the arcs whose weights may be kept while they change, and fewest of them.
 ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
 # Words of a change before its lists, and of the state before the counts of levels; see shaders/include.
-_HEAD, _STATE = 7, 2
+_HEAD, _STATE = 9, 2
 # Workgroups of a dispatch at most, on a GPU and on a software device; supernodes of a level that they are meant for.
 _MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 8192, 64, 256
 # Invocations of a supernode where its arcs are copied; of one of many pairs, at most.
@@ -98,6 +98,8 @@ class PartialCustomization(Resource):
     ----------
     basic : Buffer
         Weights of basic customization, which each customization of all arcs writes here, too.
+    given : Buffer
+        Weights of the graph, which that copies here.
 
     Raises
     ------
@@ -135,7 +137,10 @@ class PartialCustomization(Resource):
         listed = self._buffer("the listed supernodes", 16 * hierarchy.num_supernodes)
         state = self._buffer("the state of a change", 4 * (_STATE + hierarchy.num_levels))
         chunks = min(_MOST_CHUNKS, len(hierarchy.ancestor) // _CHUNK + hierarchy.num_nodes)
-        words = self._first_list + min(_MOST_GIVEN, hierarchy.num_supernodes) + 3 * chunks
+        words = self._first_list + min(_MOST_GIVEN, hierarchy.num_supernodes) + 3 * chunks + 2 * MOST_CHANGED
+        # The device reads both often, which takes long where the host has them.
+        self.given = self._buffer("the weights of the graph on the device", weights.given.nbytes)
+        change = self._buffer("the change on the device", 4 * words)
         self._change = Buffer(device, 4 * words, mapped=True, name="the change", owner=self)
         self._ended = Buffer(device, 4 * _STATE, mapped=True, name="the end of a change", owner=self)
         below, status = topology.below(), weights.status
@@ -148,9 +153,9 @@ class PartialCustomization(Resource):
         of_basic = (topology.supernodes, topology.supernode_of, status, self.basic)
         of_perfect = (topology.supernodes, topology.supernode_of, status, weights.weights)
         lists = (topology.ancestors, listed, state)
-        begin = self._kernel("recustomize_begin", 8, 0).on(*of_basic, *lists, self._change)
-        given = self._kernel("customize_weights", 3, 1).on(weights.given, topology.places, self.basic)
-        gather = self._kernel("recustomize_gather", 9, 1).on(*of_basic, *lists, self._change, below)
+        begin = self._kernel("recustomize_begin", 9, 0).on(*of_basic, *lists, change, self.given)
+        given = self._kernel("customize_weights", 3, 1).on(self.given, topology.places, self.basic)
+        gather = self._kernel("recustomize_gather", 9, 1).on(*of_basic, *lists, change, below)
         fronts = [
             self._kernel(name, 7, 6, chain_size(device), front_words(device)).on(*values, *lists)
             for name, values in (
@@ -161,9 +166,9 @@ class PartialCustomization(Resource):
         basic_outside = self._kernel("customize_basic_outside_listed", 7, 3).on(*of_basic, *lists)
         perfect_outside = self._kernel("customize_perfect_outside_listed", 7, 3).on(*of_perfect, *lists)
         restore = self._kernel("recustomize_restore", 10, 3).on(
-            *(*of_perfect, self.basic, listed, state, self._change, before, weights.marks)
+            *(*of_perfect, self.basic, listed, state, change, before, weights.marks)
         )
-        spread = self._kernel("recustomize_spread", 10, 5).on(*of_perfect, *lists, self._change, before, below)
+        spread = self._kernel("recustomize_spread", 10, 5).on(*of_perfect, *lists, change, before, below)
         prune = self._kernel("customize_prune_listed", 8, 3).on(*of_perfect, *lists, weights.marks)
         pack = self._kernel("recustomize_pack", 10, 3).on(
             *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
@@ -175,6 +180,7 @@ class PartialCustomization(Resource):
             recording.timestamp(self._timestamps, 0)
             recording.fill(status, 0)
             recording.fill(state, 0)
+            recording.copy(self._change, change, self._change.nbytes)
             recording.barrier("transfer", "compute")
             recording.bind(begin)
             recording.dispatch(self._groups(self._most_groups))
@@ -279,7 +285,7 @@ class PartialCustomization(Resource):
         return Buffer(self.device, nbytes, name=name, owner=self)
 
     def customize(self, graph: Graph, changed: Indices) -> bool:
-        """Customize what hangs on changed arcs of a graph, whose weights the device has, and wait for it.
+        """Customize what hangs on changed arcs of a graph, and wait for it.
 
         Returns
         -------
@@ -294,18 +300,22 @@ class PartialCustomization(Resource):
         chunks = self._chunks(given)
         words = self._change.view()
         first_chunk = self._first_list + len(given)
-        if first_chunk + chunks.size > len(words):
+        first_changed = first_chunk + chunks.size
+        if first_changed + 2 * len(changed) > len(words):
             return False
         self._number += 1
         hierarchy = self._hierarchy
         words[:_HEAD] = (
             *(self._number, self._room, hierarchy.num_supernodes),
             *(len(given), self._first_list - _HEAD, len(chunks), first_chunk - _HEAD),
+            *(len(changed), first_changed - _HEAD),
         )
         if self._number == 1:
             words[_HEAD : self._first_list] = hierarchy.first_of_level
         words[self._first_list : first_chunk] = given
-        words[first_chunk : first_chunk + chunks.size] = chunks.reshape(-1)
+        words[first_chunk:first_changed] = chunks.reshape(-1)
+        words[first_changed : first_changed + 2 * len(changed) : 2] = changed
+        words[first_changed + 1 : first_changed + 2 * len(changed) : 2] = graph.weight[changed]
         self._recording.submit()
         self._recording.wait()
         _, gave_up = self._ended.view().tolist()
