@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from vkssp.cch import top
 from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
 from vkssp.engine.shaders import widened
+from vkssp.generate import rmat, uniform_random
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
 from vkssp.graph.distance_type import DISTANCE_TYPES
@@ -138,10 +140,23 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
             solver.nearest([0, 1])
             solver.trees(0)
             solver.table([0], [1])
+    with monkeypatch.context() as patch:  # arcs in several buffers
+        patch.setattr(device, "limits", replace(device.limits, storage_range=65536))
+        for graph in (rmat(10, 36), uniform_random(3600, 5)):
+            for algorithm in set(ON_DEVICE) - {"block_resident", "phast"}:
+                make_solver(graph, algorithm, device).close()
+            for bits in DISTANCE_TYPES:
+                with Solver(graph, "near_far", device, distance_bits=bits) as solver:
+                    solver.path(graph.tail[0], graph.head[0])
+                    solver.nearest([0, 1])
+                    solver.trees(0)
+                    solver.set_weights(graph.weight[::-1])
+                with Solver(graph, "delta_step", device) as solver:
+                    solver.set_weights(graph.weight[::-1])
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
     modules = {name: Module(name) for name in all_shaders()}
     for name, arguments in made:
         module = modules[name]
         assert module.bindings == set(range(arguments["bindings"])), name
         assert len(module.push_constants) == arguments.get("push_constants", 0), name
-        assert module.constants == {kernel.WORKGROUP_SIZE, *arguments.get("constants", {})}, name
+        assert module.constants == {kernel.WORKGROUP_SIZE, *(arguments.get("constants") or {})}, name
