@@ -15,6 +15,7 @@ from vkssp.graph import Graph, Uint32s
 from vkssp.graph.bulk import in_pieces
 from vkssp.graph.large import graph_from_arcs
 from vkssp.graph.many_arcs import MANY
+from vkssp.jit import kernels
 
 #: Edges that are drawn together; few enough to stay in the cache. Another number gives other graphs.
 CHUNK = 1 << 16
@@ -60,8 +61,7 @@ def _by_all_cores(
 
     Each core starts where the chunks of the others end in the sequence of random words, two of which are drawn at once.
     """
-    from vkssp.generate.rmat_kernels import add_bits
-
+    add_bits = kernels("vkssp.generate.rmat_kernels").add_bits
     state: Any = rng.bit_generator.state
     words_each, count = scale * CHUNK, len(tail) // CHUNK
 

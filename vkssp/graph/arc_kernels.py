@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from vkssp.jit import jit
 
-#: Entries of the stack that `sort_rows` needs: two for each halving of a row.
-STACK = 128
 # Items of a part that insertion sorts faster.
 _FEW = 24
 
@@ -69,7 +67,7 @@ def place_incoming(
 
 @jit
 def sort_rows(first_out: _Uint32s, items: npt.NDArray[np.uint64], first_row: int, end_row: int, stack: _Int64s) -> None:
-    """Sort the items of each row of a range in place.
+    """Sort the items of each row of a range in place; `stack` has two entries for each halving of a row.
 
     This is quicksort with the median of three as the pivot and Hoare's partition, which halves equal items, too.
     """

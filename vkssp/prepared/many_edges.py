@@ -12,6 +12,7 @@ from vkssp.cores import num_cores, run_all
 from vkssp.graph import Uint32s
 from vkssp.graph.bulk import in_pieces
 from vkssp.graph.many_arcs import ranges_of, sort_items
+from vkssp.jit import kernels
 from vkssp.prepared.renumbered import RenumberedGraph
 
 # Ranges of nodes for each core where each is counted apart.
@@ -41,14 +42,13 @@ def undirected_edges(renumbered: RenumberedGraph, segment: int) -> tuple[Uint32s
 
 def _higher(renumbered: RenumberedGraph, *, outgoing: bool) -> _Items:
     """Return offsets and sorted items of the arcs between each node and those with higher ids, in one direction."""
-    from vkssp.prepared import edge_kernels as kernels
-
+    of_edges = kernels("vkssp.prepared.edge_kernels")
     rows, num_nodes, cores = (renumbered.first_out, renumbered.arcs), renumbered.num_nodes, num_cores()
     first = np.zeros(num_nodes + 1, np.int64)
     count, place = (
-        (kernels.count_to_higher, kernels.place_to_higher)
+        (of_edges.count_to_higher, of_edges.place_to_higher)
         if outgoing
-        else (kernels.count_from_higher, kernels.place_from_higher)
+        else (of_edges.count_from_higher, of_edges.place_from_higher)
     )
     # What leaves a node lies in its row. Of what enters nodes of a range, each core looks at all arcs.
     bounds = ranges_of(rows[0], cores)
@@ -75,8 +75,7 @@ def _are_equal(one: _Items, other: _Items) -> bool:
 
 def _by_segment(items: _Items, segment: int) -> tuple[Uint32s, Uint32s, Uint32s]:
     """Return the edges of sorted items, sorted by the segments of their ends; those of a segment keep their order."""
-    from vkssp.prepared import edge_kernels as kernels
-
+    of_edges = kernels("vkssp.prepared.edge_kernels")
     first, numbers = items
     num_segments = (len(first) - 2) // segment + 1
     # Few, if segments are so small that counts would take more memory than edges.
@@ -84,7 +83,7 @@ def _by_segment(items: _Items, segment: int) -> tuple[Uint32s, Uint32s, Uint32s]
     counts = np.zeros((len(bounds) + 1, num_segments), np.int64)
     run_all(
         [
-            partial(kernels.count_segments, numbers, int(first[low]), int(first[high]), segment, counts[number + 1])
+            partial(of_edges.count_segments, numbers, int(first[low]), int(first[high]), segment, counts[number + 1])
             for number, (low, high) in enumerate(bounds)
         ]
     )
@@ -93,7 +92,7 @@ def _by_segment(items: _Items, segment: int) -> tuple[Uint32s, Uint32s, Uint32s]
     start, end, weight = (np.empty(len(numbers), np.uint32) for _ in range(3))
     run_all(
         [
-            partial(kernels.place_edges, first, numbers, low, high, segment, free[number], start, end, weight)
+            partial(of_edges.place_edges, first, numbers, low, high, segment, free[number], start, end, weight)
             for number, (low, high) in enumerate(bounds)
         ]
     )
