@@ -25,7 +25,8 @@ def require_few_arcs(values: Any, name: str, directions: int = 1) -> None:
 
     Called first, so that no memory is taken for what cannot be a graph.
     """
-    count = len(values) if hasattr(values, "__len__") else 0
+    shape = (len(values),) if isinstance(values, list | tuple) else getattr(values, "shape", ())
+    count = shape[0] if isinstance(shape, tuple) and len(shape) == 1 and isinstance(shape[0], int) else 0
     if count * directions > MOST_ARCS:
         both = ", each an arc in both directions" if directions > 1 else ""
         raise GraphError(
