@@ -106,11 +106,9 @@ class DeviceGraph(Resource):
         """Return rows of arcs with nodes of more than `PIECE` arcs split, see `RenumberedGraph.split_rows`."""
 
         def make() -> Array:
-            rows, name = self.renumbered.split_rows(PIECE)[0], "the rows"
-            array = self._array(name, rows.nbytes, split=self.splits_arcs)
-            if len(rows):
-                array.write(rows)
-            return array
+            name, values = "the rows", self.renumbered.split_rows(PIECE)[0]
+            (rows,) = self.upload_arrays({name: values}, (name,), split=self.splits_arcs)
+            return rows
 
         rows: Array = self.shared("rows", make)
         return rows
@@ -241,10 +239,15 @@ class DeviceGraph(Resource):
         """Return buffers that hold some arrays; after an error none is left. The names are for error messages."""
         return [buffer for buffer in self.upload_arrays(arrays, ()) if isinstance(buffer, Buffer)]
 
-    def upload_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], of_arcs: Collection[str]) -> list[Array]:
-        """Return what `upload` does, but the arrays `of_arcs` in several buffers if one buffer is too small for one."""
+    def upload_arrays(
+        self, arrays: Mapping[str, npt.NDArray[Any]], of_arcs: Collection[str], *, split: bool | None = None
+    ) -> list[Array]:
+        """Return what `upload` does, but the arrays `of_arcs` in several buffers if they are split.
+
+        By default they are if one buffer is too small for one of them.
+        """
         limit = self.device.limits.buffer
-        is_split = any(arrays[name].nbytes > limit for name in of_arcs)
+        is_split = any(arrays[name].nbytes > limit for name in of_arcs) if split is None else split
         made: list[Array] = []
         try:
             for name, values in arrays.items():
