@@ -80,11 +80,13 @@ class Loop(Resource):
         # There are two batches of each size, since one runs while the next is submitted. Each has its own slot, since
         # the device may write the slot of the next batch while the host reads the slot of this one.
         self._slot_bytes, count = dtype.itemsize, 2 * len(SIZES)
-        self._mapped = Buffer(device, count * self._slot_bytes, mapped=True, name="the mapped state", owner=self)
+        nbytes = count * self._slot_bytes
+        self._mapped = Buffer(device, nbytes, mapped=True, name="the mapped state", owner=self, bound=False)
         self._slots = self._mapped.view(dtype)
         if trace is not None:
             ring, row, rows = trace
-            self._mapped_ring = Buffer(device, count * ring.nbytes, mapped=True, name="the mapped trace", owner=self)
+            nbytes = count * ring.nbytes
+            self._mapped_ring = Buffer(device, nbytes, mapped=True, name="the mapped trace", owner=self, bound=False)
             self._rings = self._mapped_ring.view(row).reshape(count, rows)
         # Timestamps of the start, of the end of each batch, and, for a trace, of the beginning and end of iterations.
         ends = np.repeat(self.sizes, 2) + 1 if trace is not None else np.zeros(count, np.int64)

@@ -44,7 +44,7 @@ class DeviceTreeArcs(Resource):
     def __init__(self, graph: DeviceGraph, rows: int, owner: Resource, distance_type: DistanceType = BITS_32) -> None:
         device, self._num_nodes = graph.device, graph.renumbered.graph.num_nodes
         row_bytes = 4 * max(1, self._num_nodes)
-        self._most_rows = max(1, min(rows, _MOST_BYTES // row_bytes))
+        self._most_rows = max(1, min(rows, min(_MOST_BYTES, device.limits.buffer) // row_bytes))
         of_graph = graph.missing("by head", 8 * self._num_nodes + 12 * graph.renumbered.num_arcs)
         device.require(row_bytes * self._most_rows + of_graph, "the arcs of trees in this graph")
         super().__init__(owner)
