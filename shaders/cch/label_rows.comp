@@ -33,21 +33,23 @@ void improve(inout uint least, uint arc, uint label) {
     least = min(least, sum);
 }
 
+#define PUT(upward, downward)                       \
+    {                                               \
+        upward[at] = up;                            \
+        if (IS_SYMMETRIC == 0) downward[at] = down; \
+        return;                                     \
+    }
+
 void put(uvec2 row, uint depth, uint up, uint down) {
     uint at = UNIT * row.x + depth, part = part_of(row.y);
-    if (NUM_PARTS == 1 || part == 0) {
-        upward0[at] = up;
-        if (IS_SYMMETRIC == 0) downward0[at] = down;
-    } else if (part == 1) {
-        upward1[at] = up;
-        if (IS_SYMMETRIC == 0) downward1[at] = down;
-    } else if (part == 2) {
-        upward2[at] = up;
-        if (IS_SYMMETRIC == 0) downward2[at] = down;
-    } else {
-        upward3[at] = up;
-        if (IS_SYMMETRIC == 0) downward3[at] = down;
-    }
+    if (NUM_PARTS == 1 || part == 0) PUT(upward0, downward0)
+    if (NUM_PARTS == 2 || part == 1) PUT(upward1, downward1)
+    if (NUM_PARTS == 3 || part == 2) PUT(upward2, downward2)
+    if (NUM_PARTS == 4 || part == 3) PUT(upward3, downward3)
+    if (NUM_PARTS == 5 || part == 4) PUT(upward4, downward4)
+    if (NUM_PARTS == 6 || part == 5) PUT(upward5, downward5)
+    if (NUM_PARTS == 7 || part == 6) PUT(upward6, downward6)
+    PUT(upward7, downward7)
 }
 
 void main() {

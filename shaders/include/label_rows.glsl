@@ -14,21 +14,39 @@ layout(std430, binding = LABELS_BINDING) LABEL_ACCESS buffer Upward0 { LABEL upw
 layout(std430, binding = LABELS_BINDING + 1) LABEL_ACCESS buffer Upward1 { LABEL upward1[]; };
 layout(std430, binding = LABELS_BINDING + 2) LABEL_ACCESS buffer Upward2 { LABEL upward2[]; };
 layout(std430, binding = LABELS_BINDING + 3) LABEL_ACCESS buffer Upward3 { LABEL upward3[]; };
-layout(std430, binding = LABELS_BINDING + 4) LABEL_ACCESS buffer Downward0 { LABEL downward0[]; };
-layout(std430, binding = LABELS_BINDING + 5) LABEL_ACCESS buffer Downward1 { LABEL downward1[]; };
-layout(std430, binding = LABELS_BINDING + 6) LABEL_ACCESS buffer Downward2 { LABEL downward2[]; };
-layout(std430, binding = LABELS_BINDING + 7) LABEL_ACCESS buffer Downward3 { LABEL downward3[]; };
+layout(std430, binding = LABELS_BINDING + 4) LABEL_ACCESS buffer Upward4 { LABEL upward4[]; };
+layout(std430, binding = LABELS_BINDING + 5) LABEL_ACCESS buffer Upward5 { LABEL upward5[]; };
+layout(std430, binding = LABELS_BINDING + 6) LABEL_ACCESS buffer Upward6 { LABEL upward6[]; };
+layout(std430, binding = LABELS_BINDING + 7) LABEL_ACCESS buffer Upward7 { LABEL upward7[]; };
+layout(std430, binding = LABELS_BINDING + 8) LABEL_ACCESS buffer Downward0 { LABEL downward0[]; };
+layout(std430, binding = LABELS_BINDING + 9) LABEL_ACCESS buffer Downward1 { LABEL downward1[]; };
+layout(std430, binding = LABELS_BINDING + 10) LABEL_ACCESS buffer Downward2 { LABEL downward2[]; };
+layout(std430, binding = LABELS_BINDING + 11) LABEL_ACCESS buffer Downward3 { LABEL downward3[]; };
+layout(std430, binding = LABELS_BINDING + 12) LABEL_ACCESS buffer Downward4 { LABEL downward4[]; };
+layout(std430, binding = LABELS_BINDING + 13) LABEL_ACCESS buffer Downward5 { LABEL downward5[]; };
+layout(std430, binding = LABELS_BINDING + 14) LABEL_ACCESS buffer Downward6 { LABEL downward6[]; };
+layout(std430, binding = LABELS_BINDING + 15) LABEL_ACCESS buffer Downward7 { LABEL downward7[]; };
 
 LABEL upward_at(uint part, uint at) {
     if (NUM_PARTS == 1 || part == 0) return upward0[at];
     if (NUM_PARTS == 2 || part == 1) return upward1[at];
-    return part == 2 ? upward2[at] : upward3[at];
+    if (NUM_PARTS == 3 || part == 2) return upward2[at];
+    if (NUM_PARTS == 4 || part == 3) return upward3[at];
+    if (NUM_PARTS == 5 || part == 4) return upward4[at];
+    if (NUM_PARTS == 6 || part == 5) return upward5[at];
+    if (NUM_PARTS == 7 || part == 6) return upward6[at];
+    return upward7[at];
 }
 
 LABEL downward_at(uint part, uint at) {
     if (NUM_PARTS == 1 || part == 0) return downward0[at];
     if (NUM_PARTS == 2 || part == 1) return downward1[at];
-    return part == 2 ? downward2[at] : downward3[at];
+    if (NUM_PARTS == 3 || part == 2) return downward2[at];
+    if (NUM_PARTS == 4 || part == 3) return downward3[at];
+    if (NUM_PARTS == 5 || part == 4) return downward4[at];
+    if (NUM_PARTS == 6 || part == 5) return downward5[at];
+    if (NUM_PARTS == 7 || part == 6) return downward6[at];
+    return downward7[at];
 }
 
 // Return the number of entries of a row, and its part, of the second word of its record.

@@ -69,7 +69,7 @@ def check_all(solver: Solver) -> None:
 
 @pytest.mark.parametrize("where", PLACES)
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(graph=random_graphs(max_nodes=40), seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 4))
+@given(graph=random_graphs(max_nodes=40), seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 8))
 def test_random_graphs_with_weights_that_change(
     device: Device, where: str, graph: Graph, seed: int, parts: int
 ) -> None:
@@ -204,8 +204,8 @@ def test_a_device_without_room_searches(device: Device, monkeypatch: pytest.Monk
     graph, limits = prepare(grid(40)), device.limits
     exact = scipy_dijkstra(graph, 3)[[4, 1599]]
     failures = (
-        replace(limits, storage_buffers=13),
-        replace(limits, storage_range=device_labels.bytes_of(LabelLayout(graph.hierarchy), is_symmetric=True) // 5),  # type: ignore[arg-type]
+        replace(limits, storage_buffers=21),
+        replace(limits, storage_range=device_labels.bytes_of(LabelLayout(graph.hierarchy), is_symmetric=True) // 9),  # type: ignore[arg-type]
     )
     for few in failures:
         with Solver(graph, "phast", device) as solver, monkeypatch.context() as patch:

@@ -26,7 +26,7 @@ from vkssp.locks import ReentrantLock
 from vkssp.resource import Resource
 
 #: Largest number of buffers of a direction; see shaders/include/label_rows.glsl.
-MOST_PARTS = 4
+MOST_PARTS = 8
 #: Specialization constant of the shaders: the number of parts.
 PARTS_CONSTANT = 6
 _IS_SYMMETRIC_CONSTANT = 3
