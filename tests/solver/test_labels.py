@@ -47,6 +47,7 @@ def always() -> Iterator[None]:
         for module in (device_labels, cpu_labels):
             patch.setattr(module, "PAIRS_A_NODE", (0.0, 0.0))
         patch.setattr(label_pairs, "PIECE", 100)
+        patch.setattr(label_pairs, "LEAST_PIECE", 40)
         patch.setattr(cpu_labels, "PIECE", 100)
         patch.setattr(Pairs, "find", counted(Pairs))
         patch.setattr(PhastCpu, "between", counted(PhastCpu))
@@ -117,7 +118,7 @@ def test_deep_and_wide_trees(device: Device, where: str, graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("where", PLACES)
-def test_streets_with_turn_costs_and_pieces(device: Device, where: str) -> None:
+def test_streets_with_turn_costs_and_pieces(device: Device, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, rng = prepare(read_graph(DATA / "andorra.osm.pbf")), np.random.default_rng(4)
     sources = np.repeat(rng.integers(0, graph.num_nodes, 6), 450)
     targets = rng.integers(0, graph.num_nodes, len(sources))
@@ -127,6 +128,10 @@ def test_streets_with_turn_costs_and_pieces(device: Device, where: str) -> None:
         for source in np.unique(sources):
             of = sources[mixed] == source
             assert np.array_equal(found[of], scipy_dijkstra(graph, int(source))[targets[mixed][of]])
+        for module in (label_pairs, cpu_labels):
+            monkeypatch.setattr(module, "PIECE", 1000)
+        for count in (2700, 30, 1999):
+            assert np.array_equal(solver.pairs(sources[mixed][:count], targets[mixed][:count]), found[:count])
 
 
 @pytest.mark.parametrize("where", PLACES)

@@ -10,7 +10,6 @@ import numpy as np
 from vkssp.cch.labels import MOST_PARTS, PARTS_CONSTANT, LabelRows
 from vkssp.cores import num_cores, run_all
 from vkssp.gpu.buffer import Buffer
-from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import Uint32s
@@ -20,8 +19,8 @@ from vkssp.resource import Resource
 LANES_CONSTANT, _SUPERNODES_CONSTANT = 1, 2
 #: Invocations that walk along a pair of rows together, and the largest number of them; powers of two.
 LANES, MOST_LANES = 8, 64
-#: Pairs of a piece.
-PIECE = 1 << 18
+#: Largest number of pairs of a piece, and least number that is worth one.
+PIECE, LEAST_PIECE = 1 << 19, 1 << 16
 # Largest number of pieces that are copied, searched and read at the same time.
 _MOST_SLOTS = 8
 # Storage buffers besides labels; invocations of a workgroup, on a GPU and on a software device, and bytes of shared
@@ -35,15 +34,17 @@ class _Slot(Resource):
     The device reads pairs and writes distances once each, where the host sees them: without copies of its own.
     """
 
-    def __init__(self, device: Device, kernel: Kernel, rows: LabelRows, owner: Resource) -> None:
+    def __init__(self, room: int, kernel: Kernel, rows: LabelRows, owner: Resource) -> None:
         super().__init__(owner)
-        self._device = device
+        self.room, device = room, kernel.device
+        self._device, self._bindings = device, list[Bindings]()
         try:
-            self._pairs = Buffer(device, 8 * PIECE, mapped=True, name="the pairs of labels", owner=self)
-            self._answers = Buffer(device, 4 * PIECE, mapped=True, name="the distances of pairs", owner=self)
+            self._pairs = Buffer(device, 8 * room, mapped=True, name="the pairs of labels", owner=self)
+            self._answers = Buffer(device, 4 * room, mapped=True, name="the distances of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
             buffers = rows.records, rows.shared_nodes, self._pairs, self._answers
-            self._bound: Bindings = kernel.on(*buffers, *rows.upward, *rows.downward)
+            self._bound = kernel.on(*buffers, *rows.upward, *rows.downward)
+            self._bindings.append(self._bound)
             self._recorded = 0
             # Younger than the buffers and the bindings, so that it is closed, and waited for, before them.
             self._recording = Recording(device, owner=self)
@@ -58,22 +59,26 @@ class _Slot(Resource):
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
             recording.bind(self._bound)
-            recording.push(self._bound, count, PIECE)
+            recording.push(self._bound, count, self.room)
             recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
         self._recorded = count
 
     def find(self, sources: Uint32s, targets: Uint32s, found: Uint32s) -> float:
-        """Write the distances of at most `PIECE` pairs to an array, and return the milliseconds on the device."""
+        """Write the distances of at most `room` pairs to an array, and return the milliseconds on the device."""
         count, words = len(sources), self._pairs.view()
-        words[:count], words[PIECE : PIECE + count] = sources, targets
+        words[:count], words[self.room : self.room + count] = sources, targets
         if self._recorded != count:
             self._record(count)
         self._recording.submit()
         self._recording.wait()
         found[:] = self._answers.view()[:count]
         return self._timestamps.read(1) - self._timestamps.read(0)
+
+    def _release(self) -> None:
+        for bound in self._bindings:  # none if it could not be made
+            bound.close()
 
 
 class LabelPairs(Resource):
@@ -123,10 +128,17 @@ class LabelPairs(Resource):
 
     def find(self, sources: Uint32s, targets: Uint32s) -> Uint32s:
         """Return the distances of pairs of nodes, by the ids of the graph, shape (k,), uint32."""
-        pieces = [slice(first, first + PIECE) for first in range(0, len(sources), PIECE)]
-        count = min(num_cores(), _MOST_SLOTS, len(pieces))
+        most = min(num_cores(), _MOST_SLOTS)
+        size = min(PIECE, max(LEAST_PIECE, -(-len(sources) // most)))
+        pieces = [slice(first, first + size) for first in range(0, len(sources), size)]
+        count = min(most, len(pieces))
+        if self._slots and self._slots[0].room < size:
+            for slot in self._slots:
+                slot.close()
+            self._slots = []
+        room = self._slots[0].room if self._slots else 1 << (size - 1).bit_length()
         while len(self._slots) < count:
-            self._slots.append(_Slot(self._device, self._kernel, self.rows, self))
+            self._slots.append(_Slot(room, self._kernel, self.rows, self))
         found = np.empty(len(sources), np.uint32)
 
         def work(slot: _Slot, pieces: Sequence[slice]) -> float:
