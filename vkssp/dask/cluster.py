@@ -50,7 +50,9 @@ def devices_of_workers(devices: Devices | None = None) -> list[str]:
     return [str(device) for device in selected]
 
 
-def local_cluster(devices: Devices | None = None, workers: int | None = None, **options: Any) -> Any:
+def local_cluster(
+    devices: Devices | None = None, workers: int | None = None, cores: int | None = None, **options: Any
+) -> Any:
     """Start a cluster of processes on this machine, which listens on 127.0.0.1 only.
 
     Needs the extra ``dask``. Processes are spawned: a script needs ``if __name__ == "__main__":`` around its work.
@@ -61,6 +63,8 @@ def local_cluster(devices: Devices | None = None, workers: int | None = None, **
         Devices, as for `vkssp.SolverPool`; each gets a worker. By default all GPUs, or the CPU if there is none.
     workers : int, optional
         Number of workers that share the cores if the CPU is the only device; by default 1, which uses all of them.
+    cores : int, optional
+        Cores that each worker uses at most; by default its share.
     **options : object
         Arguments of dask's ``Nanny`` for all workers, such as ``memory_limit``.
 
@@ -83,6 +87,8 @@ def local_cluster(devices: Devices | None = None, workers: int | None = None, **
         if not all(map(is_cpu, named)):
             raise QueryError("workers is for the CPU; each GPU has one worker, leave it out")
         named = named[:1] * workers
+    if cores is not None:
+        cores = whole_number(cores, "cores", 1, 2**16)
     every = {"host": _HOST, "silence_logs": logging.WARNING, **options}
     spec = {
         number: {"cls": dask.Nanny, "options": {**worker_options(device), **every}}
@@ -93,7 +99,7 @@ def local_cluster(devices: Devices | None = None, workers: int | None = None, **
     cluster = dask.SpecCluster(workers=spec, scheduler=scheduler, name=f"vkssp-{os.getpid()}", **quiet)
     cpus = sum(map(is_cpu, named))
     with dask.Client(cluster, set_as_default=False) as client:
-        _register(client, max(1, num_cores() // cpus) if cpus > 1 else None)
+        _register(client, cores or (max(1, num_cores() // cpus) if cpus > 1 else None))
     return cluster
 
 

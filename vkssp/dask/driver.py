@@ -21,7 +21,7 @@ from vkssp.log import logger
 _log: logging.Logger = logger(__name__)
 # Tasks under way for each that runs, so that workers need not wait for the next one, and attempts of a task: each of
 # these ends a worker several times, or loses a device twice.
-_AHEAD, _ATTEMPTS = 3, 4
+_AHEAD, _ATTEMPTS = 8, 4
 # Seconds that the result of a task, a few numbers, may take to arrive.
 _RESULT_S = 60
 # Seconds after which workers are counted again, and after which a lost connection is looked at again.
@@ -93,43 +93,62 @@ def results(
     ahead, counted = _AHEAD * threads_of(client), time.monotonic()
     ended, under_way, shared = library.as_completed(loop=client.loop), dict[Any, int](), None
 
-    def begin() -> None:
+    def begin(count: int) -> None:
+        """Submit some tasks in one message."""
         nonlocal shared
         if shared is None or shared.status in ("cancelled", "lost", "error"):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Sending large graph")  # a graph in memory, which is sent once
                 shared = client.submit(same, question, key=f"vkssp-question-{serial}-{next(_serial)}", pure=False)
-        number = waiting.pop()
-        attempts[number] += 1
-        key = (f"vkssp-{name}-{serial}", *arguments[number], attempts[number])
-        future = client.submit(task, shared, *arguments[number], key=key, resources=resources, pure=False)
-        under_way[future] = number
-        ended.add(future)
+        numbers = [waiting.pop() for _ in range(min(count, len(waiting)))]
+        for number in numbers:
+            attempts[number] += 1
+        keys = [(f"vkssp-{name}-{serial}", *arguments[number], attempts[number]) for number in numbers]
+        columns = zip(*(arguments[number] for number in numbers), strict=True)
+        futures = client.map(task, [shared] * len(numbers), *columns, key=keys, resources=resources, pure=False)
+        under_way.update(zip(futures, numbers, strict=True))
+        ended.update(futures)
 
     try:
         while waiting or under_way:
             if time.monotonic() - counted > _COUNT_S:  # workers come and go
                 ahead, counted = _AHEAD * threads_of(client), time.monotonic()
-            while waiting and len(under_way) < ahead:
-                begin()
-            future = next(ended)
-            number = under_way.pop(future)
-            try:
-                result = _result(future)
-                del future  # so that the cluster forgets it
-            except _RepeatError as error:
-                if attempts[number] >= _ATTEMPTS:
-                    raise ClusterError(f"{error}; {attempts[number]} attempts of a task have failed") from error
-                _log.warning("a task is done again: %s", error)
-                waiting.append(number)
-                continue
-            yield number, result
+            if waiting and len(under_way) <= ahead // 2:
+                begin(ahead - len(under_way))
+            for future, found in _results_of(client, ended.next_batch()):
+                number = under_way.pop(future)
+                if not isinstance(found, _RepeatError):
+                    yield number, found
+                elif attempts[number] < _ATTEMPTS:
+                    _log.warning("a task is done again: %s", found)
+                    waiting.append(number)
+                else:
+                    raise ClusterError(f"{found}; {attempts[number]} attempts of a task have failed") from found
     except (OSError, CancelledError) as error:  # of connections; those of tasks are of this package
         raise ClusterError(f"{_NO_SCHEDULER} ({error})") from error
     finally:
         if under_way and client.status == "running":
             with suppress(OSError, CancelledError):
                 client.cancel(list(under_way))
+
+
+def _results_of(client: Any, futures: list[Any]) -> Generator[tuple[Any, Any], None, None]:
+    """Yield futures that have ended, each with its result, or with a `_RepeatError`."""
+    finished, known = [future for future in futures if future.status == "finished"], dict[Any, Any]()
+    if len(finished) > 1:
+        try:
+            known = dict(zip(finished, client.gather(finished), strict=True))  # in one message
+        except Exception as error:  # a worker may have ended with any of them; each is asked for alone
+            _log.debug("results are asked for one by one: %s", error)
+    for future in futures:
+        if future in known:
+            yield future, known[future]
+            continue
+        try:
+            found = _result(future)
+        except _RepeatError as error:
+            found = error
+        yield future, found
 
 
 class _RepeatError(Exception):

@@ -19,6 +19,11 @@ def make_block(question: Question, first: int, end: int) -> Block:
     return SOLVERS.block(question, first, end)
 
 
+def make_array(question: Question, first: int, end: int, name: str) -> Any:
+    """Return some rows of the only array of an answer; a task of a worker."""
+    return SOLVERS.block(question, first, end)[name]
+
+
 def taken(block: Block, name: str) -> Any:
     """Return one of the arrays of a block; a task of a worker."""
     return block[name]
@@ -42,15 +47,20 @@ def arrays(question: Question, facts: Facts, blocks: Blocks) -> dict[str, Any]:
     node, rest = asked(question), facts.shape[1:]
     made = f"vkssp-rows-{question.token}-{blocks.rows}"
     rows = {(made, first): (make_block, node.key, first, end) for first, end in blocks.ranges()}
-    layers = {**node.dask.layers, made: rows}
-    needed = {**node.dask.dependencies, made: {*node.dask.layers}}
+    layers, needed, below = dict(node.dask.layers), dict(node.dask.dependencies), {*node.dask.layers}
+    is_alone = len(facts.dtypes) == 1
+    if not is_alone:
+        layers[made], needed[made], below = rows, below, {made}
     chunks, found = (blocks.sizes(), *((size,) for size in rest)), {}
     for name, dtype in facts.dtypes.items():
         key = f"vkssp-{name}-{question.token}-{blocks.rows}"
         parts = {
-            (key, at, *(0 for _ in rest)): (taken, (made, first), name) for at, (first, _) in enumerate(blocks.ranges())
+            (key, at, *(0 for _ in rest)): (make_array, node.key, first, end, name)
+            if is_alone
+            else (taken, (made, first), name)
+            for at, (first, end) in enumerate(blocks.ranges())
         }
-        graph = graphs.HighLevelGraph({**layers, key: parts}, {**needed, key: {made}})
+        graph = graphs.HighLevelGraph({**layers, key: parts}, {**needed, key: below})
         found[name] = array.Array(graph, key, chunks, dtype=dtype)
     return found
 
