@@ -103,6 +103,7 @@ REQUIRED = {
     "centrality": "a",
     "equilibrium": "a",
     "serve": "a",
+    "dask-worker": "tcp://127.0.0.1:9",
     "completion": "bash",
 }
 

@@ -28,9 +28,9 @@ pytestmark = pytest.mark.slow
 
 @contextmanager
 def working(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program of dask, and end it."""
+    """Run a program, and end it."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "VKSSP_DEVICE": "cpu"}
-    process = subprocess.Popen([sys.executable, "-m", "dask", *arguments], env=environment, start_new_session=True)
+    process = subprocess.Popen([sys.executable, "-m", *arguments], env=environment, start_new_session=True)
     try:
         yield process
     finally:
@@ -49,11 +49,12 @@ def free_address() -> tuple[int, str]:
 @contextmanager
 def cluster(port: int, address: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a scheduler and a worker; yield the scheduler."""
-    options = ("--host", "127.0.0.1", "--no-dashboard")
-    with working("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard") as scheduler:
-        time.sleep(1)
-        with working("worker", address, "--nthreads", "2", "--resources", "vkssp=2", *options):
-            yield scheduler
+    options = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    with (
+        working("dask", "scheduler", *options) as scheduler,
+        working("vkssp", "dask-worker", address, "--host", "127.0.0.1"),
+    ):
+        yield scheduler
 
 
 def lines_of(manifest: Path) -> int:

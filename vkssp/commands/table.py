@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from vkssp.choices import TABLE_METRICS
@@ -27,6 +29,8 @@ from vkssp.errors import QueryError
 from vkssp.options import Help, file_name, output_name
 
 if TYPE_CHECKING:
+    from vkssp.graph import Graph
+    from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
@@ -92,6 +96,13 @@ def add_arguments(parser: CommandParser) -> None:
         ),
     )
     add_solver(parser, several=True)
+    parser.rare_group("many machines").add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="scheduler of dask, such as tcp://10.0.0.1:8786, whose workers compute and write the table, some rows "
+        "each; or local, for a worker on each GPU of this machine. The output is a .zarr or .parquet folder on "
+        "storage that all workers share; a command that was stopped goes on where it was (needs vkssp[dask])",
+    )
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -105,8 +116,11 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.solver.table_file import check_ending
     from vkssp.solver.table_maker import table_of_nodes
 
-    check_ending(args.output)
-    check_outputs(args, output=None)
+    if args.scheduler is None:
+        check_ending(args.output)
+        check_outputs(args, output=None)
+    else:
+        _check_cluster(args)
     parameters = solver_parameters(args)
     sources = read_ends(args.sources)
     is_whole = args.targets == "all"
@@ -120,6 +134,8 @@ def run(args: argparse.Namespace) -> Result:
     if sources.places is not None and parameters.get("distance_bits") == 64:
         raise QueryError("--distance-bits 64 is for tables between nodes, and these are places; leave it out")
     graph = load(args)
+    if args.scheduler is not None:
+        return _by_workers(args, graph, sources, targets, parameters, is_whole=is_whole)
     make: Callable[..., Router | Solver | SolverPool] = solver_on
     if sources.places is not None:
         make, parameters = Router, {**parameters, "metric": args.metric, "avoid": args.avoid}
@@ -166,6 +182,66 @@ def run(args: argparse.Namespace) -> Result:
         f"table     {table.shape[0]:,} sources, {table.shape[1]:,} targets; {reached:,} of {pairs:,} pairs have a path",
         f"device    {device}",
         f"rows      {seconds:.1f} s with {algorithm}, {table.shape[0] / seconds:,.1f} rows per second",
+        f"wrote     {args.output}",
+    ]
+    return result, lines
+
+
+def _check_cluster(args: argparse.Namespace) -> None:
+    """Raise an error unless workers of a cluster can write the output."""
+    from vkssp.dask.table_writing import check_name
+
+    if args.device is not None and args.scheduler != "local":
+        raise QueryError("--device is of this machine, and workers have their own; leave it out")
+    check_name(args.output)
+    check_outputs(argparse.Namespace(**{**vars(args), "output": None}))
+
+
+def _by_workers(
+    args: argparse.Namespace, graph: Graph, sources: Ends, targets: Ends, parameters: dict[str, Any], *, is_whole: bool
+) -> Result:
+    """Let the workers of a cluster compute a table and write it."""
+    from vkssp.dask.cluster import connected, local_cluster, threads_of
+    from vkssp.dask.tables import table
+    from vkssp.graph.names import names_in_file
+    from vkssp.reading import is_saved
+
+    # A file that workers read themselves need not be sent.
+    is_file = args.traffic is None and os.path.isfile(args.graph) and is_saved(args.graph)
+    begin: Any = sources.places
+    if begin is None:
+        begin, limit = sources.nodes_of(graph), distance_limit(args.limit)
+        end: Any = "all" if is_whole else targets.nodes_of(graph)
+    else:
+        parameters, limit = {**parameters, "metric": args.metric, "avoid": args.avoid}, None
+        end = targets.places
+    ids = targets.ids if not is_whole else None if graph.names is None else names_in_file(graph.names)
+    began = time.perf_counter()
+    with ExitStack() as stack:
+        cluster = stack.enter_context(local_cluster(args.device)) if args.scheduler == "local" else args.scheduler
+        client = stack.enter_context(connected(cluster))
+        given = {"limit": limit, "reverse": args.reverse, "cluster": client, "algorithm": args.algorithm, **parameters}
+        made = table(args.graph if is_file else graph, begin, end, args.metrics, **given)
+        ready = time.perf_counter()
+        reached = made.write(args.output, sources.ids, ids, progress=is_watched(args))
+        threads = threads_of(client)
+    seconds, pairs = time.perf_counter() - ready, made.shape[0] * made.shape[1]
+    result: dict[str, Any] = {
+        "sources": made.shape[0],
+        "targets": made.shape[1],
+        "reached": reached,
+        "metrics": list(made.metrics),
+        "scheduler": args.scheduler,
+        "threads": threads,
+        "block_rows": made.block_rows,
+        "setup_ms": 1e3 * (ready - began),
+        "table_ms": 1e3 * seconds,
+        "output": args.output,
+    }
+    lines = [
+        f"table     {made.shape[0]:,} sources, {made.shape[1]:,} targets; {reached:,} of {pairs:,} pairs have a path",
+        f"workers   {threads} threads of {args.scheduler}, blocks of {made.block_rows:,} rows",
+        f"rows      {seconds:.1f} s, {made.shape[0] / seconds:,.1f} rows per second",
         f"wrote     {args.output}",
     ]
     return result, lines

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any
 
 from vkssp.algorithms.choice import is_cpu
@@ -14,8 +15,10 @@ from vkssp.cores import num_cores
 from vkssp.errors import ClusterError, QueryError
 from vkssp.extras import optional
 from vkssp.gpu.device import DEVICE_VARIABLE
+from vkssp.log import logger
 from vkssp.solver.several import Devices, chosen
 
+_log: logging.Logger = logger(__name__)
 #: Resource of workers that tasks of this package need, where any worker has it; see `local_cluster`.
 RESOURCE = "vkssp"
 #: Tasks of a worker at a time: one computes rows while the other one writes its own.
@@ -31,14 +34,13 @@ def distributed() -> Any:
     return optional("distributed", _WHAT, "dask")
 
 
-def worker_options(device: object, *, host: str | None = None, name: object = None) -> dict[str, Any]:
+def worker_options(device: object, host: str | None = None) -> dict[str, Any]:
     """Return the arguments of a nanny whose worker uses one device."""
     return {
         "nthreads": THREADS,
         "resources": {RESOURCE: THREADS},
         "env": {DEVICE_VARIABLE: str(device)},
         **({} if host is None else {"host": host}),
-        **({} if name is None else {"name": name}),
     }
 
 
@@ -101,6 +103,46 @@ def local_cluster(
     with dask.Client(cluster, set_as_default=False) as client:
         _register(client, cores or (max(1, num_cores() // cpus) if cpus > 1 else None))
     return cluster
+
+
+def run_workers(address: str, devices: Devices | None = None, host: str | None = None) -> list[str]:
+    """Run a worker for each device of this machine, until the scheduler ends; return the devices.
+
+    Parameters
+    ----------
+    address : str
+        Address of the scheduler.
+    devices : int, str, or sequence of them, optional
+        Devices, as for `vkssp.SolverPool`; by default all GPUs, or the CPU if there is none.
+    host : str, optional
+        Address that the workers listen at.
+
+    Raises
+    ------
+    ClusterError
+        If no scheduler answers at the address.
+    QueryError
+        If dask is not installed.
+    DeviceError
+        If there is no such device.
+    """
+    dask, named = distributed(), devices_of_workers(devices)
+
+    async def work() -> None:
+        async with AsyncExitStack() as stack:
+            for device in named:
+                nanny = dask.Nanny(address, death_timeout=WAIT_S, **worker_options(device, host))
+                await stack.enter_async_context(nanny)
+                stack.callback(_log.info, "the worker on %s has ended", device)
+                running.append(nanny)
+            await asyncio.gather(*(nanny.finished() for nanny in running))
+
+    running: list[Any] = []
+    try:
+        asyncio.run(work())
+    except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+        raise ClusterError(f"no worker could be started for {shown(address)} ({error}); check the address") from error
+    return named
 
 
 @contextmanager

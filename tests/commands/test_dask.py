@@ -1,0 +1,96 @@
+"""``vkssp table --scheduler``: the table of the same command without it, made by the workers of a cluster."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import grid
+from tests.support.table_places import places_of
+from vkssp import Graph, read_graph
+from vkssp.cli import main
+from vkssp.dask.worker_solvers import SOLVERS
+
+pytest.importorskip("distributed")
+zarr, dataset = pytest.importorskip("zarr"), pytest.importorskip("pyarrow.dataset")
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """Address of a cluster in this process."""
+    from distributed import Client
+
+    SOLVERS.configure("cpu")
+    with Client(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None, set_as_default=False
+    ) as client:
+        yield str(client.scheduler.address)
+    SOLVERS.close()
+    SOLVERS.configure()
+
+
+def write_places(path: Path, places: list[tuple[float, float]]) -> Path:
+    with path.open("w", newline="") as stream:
+        lines = csv.writer(stream)
+        lines.writerow(["id", "lat", "lon"])
+        lines.writerows([f"p{at}", *place] for at, place in enumerate(places))
+    return path
+
+
+def test_places(scheduler: str, tmp_path: Path, andorra_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = read_graph(andorra_path)
+    graph.save(tmp_path / "andorra.graph")
+    places = write_places(tmp_path / "p.csv", places_of(graph, 6, 1))
+    given = ["table", str(tmp_path / "andorra.graph"), "--sources", str(places), "--metrics", "duration,distance"]
+    assert main([*given, "--device", "cpu", "-o", str(tmp_path / "one.zarr")]) == 0
+    for name in ("two.zarr", "two.parquet", "two.parquet"):  # the second time the folder is there
+        capsys.readouterr()
+        assert main([*given, "--scheduler", scheduler, "-o", str(tmp_path / name), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["sources"] == told["targets"] == 11 and told["reached"] == 121
+    one, two = (zarr.open_group(tmp_path / name, mode="r") for name in ("one.zarr", "two.zarr"))
+    for name in ("source", "duration_s", "distance_m"):
+        assert np.array_equal(one[name][:], two[name][:])
+    frame = dataset.dataset(tmp_path / "two.parquet").to_table().to_pandas()
+    assert np.array_equal(frame["duration_s"].to_numpy(), one["duration_s"][:].reshape(-1))
+    assert frame["origin_id"][0] == "p0"
+
+
+@pytest.mark.parametrize("more", [[], ["--reverse"], ["--targets", "all"], ["--limit", "3"]])
+def test_nodes(scheduler: str, tmp_path: Path, more: list[str]) -> None:
+    def written(graph: Graph, *options: str) -> Any:
+        graph.save(tmp_path / "g.graph")
+        nodes = tmp_path / "n.csv"
+        nodes.write_text("node\n1\n5\n30\n")
+        path = tmp_path / f"{len(options)}.zarr"
+        assert (
+            main(["table", str(tmp_path / "g.graph"), "--sources", str(nodes), "-o", str(path), *more, *options]) == 0
+        )
+        return zarr.open_group(path, mode="r")["weight"][:]
+
+    graph = grid(6)
+    assert np.array_equal(written(graph), written(graph, "--scheduler", scheduler))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["-o", "t.csv"], "its name must end in one of .zarr, .parquet"),
+        (["-o", "t.zarr", "--device", "cpu"], "--device is of this machine"),
+        (["-o", "t.zarr", "--scheduler", "nowhere"], "no scheduler of dask answers at 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_asked(
+    scheduler: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], text: str
+) -> None:
+    nodes = tmp_path / "n.csv"
+    nodes.write_text("node\n1\n")
+    options[1] = str(tmp_path / options[1])
+    assert main(["table", "road:4", "--sources", str(nodes), "--scheduler", scheduler, *options]) == 2
+    assert text in capsys.readouterr().err
