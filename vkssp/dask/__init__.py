@@ -1,5 +1,8 @@
 """Work of many machines: tables and other results in tasks of dask, which keep solvers between them."""
 
+from vkssp.dask.analysis import accessibility as accessibility
+from vkssp.dask.analysis import betweenness as betweenness
+from vkssp.dask.analysis import centrality as centrality
 from vkssp.dask.cluster import connected as connected
 from vkssp.dask.cluster import local_cluster as local_cluster
 from vkssp.dask.tables import DaskTable as DaskTable

@@ -11,6 +11,8 @@ from vkssp.solver.table_file import CHUNK_BYTES
 # Seconds of work in a block, most bytes of one, and blocks that a result has at least, if it has so many rows: enough
 # for several devices, which end at about the same time then.
 _BLOCK_S, _MOST_BYTES, _LEAST_BLOCKS = 1.0, 256 << 20, 16
+# Most of the time of a block that it may take besides its rows, for each second of these.
+_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def blocks_of(facts: Facts, rows: int | None = None) -> Blocks:
     count = facts.shape[0]
     chunk = max(1, CHUNK_BYTES // facts.row_bytes)
     if rows is None:
-        by_time = int(_BLOCK_S / max(facts.row_seconds, 1e-9))
+        seconds = max(_BLOCK_S - facts.block_seconds, facts.block_seconds / _SHARE)
+        by_time = int(seconds / max(facts.row_seconds, 1e-9))
         by_share = -(-count // _LEAST_BLOCKS)
         rows = max(1, min(by_time, by_share, _MOST_BYTES // facts.row_bytes))
         rows -= rows % chunk if rows > chunk else 0

@@ -109,6 +109,8 @@ class Facts:
         Whether rows are of destinations.
     row_seconds : float
         Time that a row takes on one device, in blocks of some rows.
+    block_seconds : float
+        Time that a block takes besides.
     """
 
     shape: tuple[int, ...]
@@ -119,6 +121,7 @@ class Facts:
     targets: npt.NDArray[np.float64] | None = None
     reverse: bool = False
     row_seconds: float = 0.0
+    block_seconds: float = 0.0
 
     @property
     def row_bytes(self) -> int:

@@ -6,21 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
-from vkssp.checks import flag, is_many, items_of, shown
+from vkssp.checks import flag, items_of, shown
+from vkssp.dask.asking import are_places, facts_here_or_there, means_of, plain
 from vkssp.dask.blocks import Blocks, blocks_of
-from vkssp.dask.cluster import connected, resources_of
-from vkssp.dask.driver import facts_of
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays, frames
-from vkssp.dask.question import ALL, VALUE, Facts, Means, PairsQuestion, Question, TableQuestion
+from vkssp.dask.question import ALL, VALUE, Facts, PairsQuestion, TableQuestion
 from vkssp.dask.table_writing import write_table
 from vkssp.errors import QueryError
-from vkssp.features.places import pairs_of
 from vkssp.graph import Graph
-from vkssp.routing.areas import read_areas
 from vkssp.solver.table_file import names_of
 from vkssp.solver.table_frames import dataset_of, ends_of
 
@@ -236,22 +231,18 @@ def table_question(
     parameters: dict[str, Any],
 ) -> TableQuestion:
     """Return a table as a question to workers; see `table`."""
-    begin, end = (_plain(one, name) for one, name in ((sources, "sources"), (targets, "targets")))
-    is_router = _are_places(begin)
+    begin, end = (plain(one, name) for one, name in ((sources, "sources"), (targets, "targets")))
+    is_router = are_places(begin)
     if is_router and isinstance(end, str):
         raise QueryError("targets is 'all', which is for nodes, and sources are places; give places")
-    if end is not None and not isinstance(end, str) and _are_places(end) != is_router:
+    if end is not None and not isinstance(end, str) and are_places(end) != is_router:
         raise QueryError("sources and targets are places and nodes; give two of one kind")
     if is_router and limit is not None:
         raise QueryError("limit is for tables between nodes, and these are places; leave it out")
     if not is_router and snapping != "default":
         raise QueryError("snapping is for places, and these are nodes; leave it out")
-    if parameters.get("avoid") is not None:
-        parameters = {**parameters, "avoid": read_areas(parameters["avoid"])}
-    if "device" in parameters:
-        raise QueryError("device is chosen by each worker; start workers with the environment variable VKSSP_DEVICE")
     wanted = metrics if metrics is None or isinstance(metrics, str) else items_of(metrics)
-    means = Means(algorithm, parameters, is_router, reverse and not is_router)
+    means = means_of(algorithm, parameters, is_router=is_router, is_backward=reverse and not is_router)
     return TableQuestion(source_of(graph), means, begin, end, wanted, limit, snapping, reverse)
 
 
@@ -290,8 +281,8 @@ def distances(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    nodes = _plain(sources, "sources")
-    if _are_places(nodes):
+    nodes = plain(sources, "sources")
+    if are_places(nodes):
         raise QueryError("sources are places; give nodes, such as those of Router.nearest_nodes")
     question = table_question(graph, nodes, ALL, "weight", limit, False, "default", algorithm, parameters)
     facts = facts_here_or_there(question, cluster)
@@ -333,61 +324,9 @@ def pairs(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    begin, end = _plain(sources, "sources"), _plain(targets, "targets")
-    if end is None or isinstance(end, str) or _are_places(begin) or _are_places(end):
+    begin, end = plain(sources, "sources"), plain(targets, "targets")
+    if end is None or isinstance(end, str) or are_places(begin) or are_places(end):
         raise QueryError("sources and targets are nodes, the ends of each pair; give as many of each")
-    question = PairsQuestion(source_of(graph), Means(algorithm, parameters), begin, end)
+    question = PairsQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), begin, end)
     facts = facts_here_or_there(question, cluster)
     return arrays(question, facts, blocks_of(facts, rows))[VALUE]
-
-
-def facts_here_or_there(question: Question, cluster: Any) -> Facts:
-    """Return the facts of a question, found by a worker of a cluster if there is one, and else in this process."""
-    if cluster is None and not _has_client():
-        from vkssp.dask.worker_solvers import SOLVERS
-
-        return SOLVERS.facts(question)
-    with connected(cluster) as client:
-        return facts_of(client, question, resources_of(client))
-
-
-def _has_client() -> bool:
-    try:
-        from distributed import get_client
-
-        get_client()
-    except (ImportError, ValueError):
-        return False
-    return True
-
-
-def _plain(ends: Any, name: str) -> Any:
-    """Return nodes or places in a form that can be sent and hashed: an array, or a list of names, pairs or stops."""
-    if ends is None or (isinstance(ends, str) and ends == ALL):
-        return ends
-    if isinstance(ends, str) or not (is_many(ends) or hasattr(ends, "__array__") or hasattr(ends, "__iter__")):
-        raise QueryError(f"{name} is {shown(ends)}; give a list of places or of nodes")
-    array = ends if isinstance(ends, np.ndarray) else None
-    if array is None and is_many(ends):
-        first = next(iter(ends), None)
-        if isinstance(first, int | np.integer) and not isinstance(first, bool):
-            array = np.asarray(ends)
-    if array is not None and array.ndim == 1 and array.dtype.kind in "iu":
-        return np.ascontiguousarray(array)
-    if array is not None and array.ndim == 1:
-        return array.tolist()
-    listed = pairs_of(ends, name)
-    if all(type(place) is tuple and len(place) == 2 and _are_numbers(place) for place in listed):
-        return np.array(listed, np.float64).reshape(-1, 2)
-    return listed
-
-
-def _are_numbers(pair: Sequence[Any]) -> bool:
-    return all(isinstance(one, float | int | np.floating | np.integer) for one in pair)
-
-
-def _are_places(ends: Any) -> bool:
-    """Return whether ends, as `_plain` returns them, are places: pairs of numbers, or a list with stops among them."""
-    if isinstance(ends, np.ndarray):
-        return ends.ndim == 2
-    return isinstance(ends, list) and any(hasattr(one, "approach") for one in ends)

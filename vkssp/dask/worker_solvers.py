@@ -32,6 +32,8 @@ _log: logging.Logger = logger(__name__)
 _MOST_SOLVERS, _MOST_QUESTIONS = 4, 8
 # Seconds of work that the time of a row is measured by, and most rows and bytes of a block meanwhile.
 _MEASURED_S, _MOST_MEASURED, _MEASURED_BYTES = 0.2, 1 << 16, 64 << 20
+# Times as many rows tell what a block takes besides its rows, unless they take too long.
+_MORE, _MOST_MEASURED_S = 4, 2.0
 
 
 class _Kept:
@@ -178,22 +180,29 @@ class WorkerSolvers:
             kept = place.solver_for(question, self._graphs)
             prepared = kept.prepared_for(question)
             facts = question.facts(kept.opened, prepared)
-            return replace(facts, row_seconds=self._row_seconds(place, question, facts))
+            block_s, row_s = self._seconds(place, question, facts)
+            return replace(facts, block_seconds=block_s, row_seconds=row_s)
 
-    def _row_seconds(self, place: _Place, question: Question, facts: Facts) -> float:
-        """Return the time of a row in blocks of some rows."""
+    def _seconds(self, place: _Place, question: Question, facts: Facts) -> tuple[float, float]:
+        """Return the time of a block, and that of each of its rows."""
         most = min(facts.shape[0], _MOST_MEASURED, max(1, _MEASURED_BYTES // facts.row_bytes))
         if not most:
-            return 0.0
+            return 0.0, 0.0
         rows = 1
         while True:
             seconds = self._timed(place, question, rows)
             if seconds >= _MEASURED_S or rows == most:
                 seconds = min(seconds, self._timed(place, question, rows))  # the first time has compiled something
             if seconds >= _MEASURED_S or rows == most:
-                return seconds / rows
+                break
             wanted = int(rows * _MEASURED_S / max(seconds, 1e-6)) + 1
             rows = min(most, max(2 * rows, min(8 * rows, wanted)))
+        more = min(most, _MORE * rows)
+        if more == rows or seconds > _MOST_MEASURED_S:
+            return 0.0, seconds / rows
+        longer = self._timed(place, question, more)
+        each = max(longer - seconds, seconds / more) / (more - rows)
+        return max(0.0, longer - each * more), each
 
     def _timed(self, place: _Place, question: Question, rows: int) -> float:
         began = time.perf_counter()

@@ -1,0 +1,77 @@
+"""Sums over distances by tasks of dask: those of solvers and routers, bit for bit, however sources are divided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import grid
+from tests.support.table_places import places_of
+from vkssp import Decay, QueryError, Router, Solver, read_graph
+from vkssp.dask.blocks import blocks_of
+from vkssp.dask.question import Facts
+from vkssp.dask.worker_solvers import SOLVERS
+
+pytest.importorskip("dask")
+dask = pytest.importorskip("vkssp.dask")
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu() -> Iterator[None]:
+    SOLVERS.configure("cpu")
+    yield
+    SOLVERS.close()
+    SOLVERS.configure()
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_accessibility(andorra_path: Path, reverse: bool) -> None:
+    graph = read_graph(andorra_path)
+    origins, jobs = places_of(graph, 8, 1), places_of(graph, 20, 2)
+    weights = np.random.default_rng(3).integers(1, 9, (len(jobs), 2)) / 4
+    given = {"limits": [300, 900], "decays": Decay.exponential(0.01), "reverse": reverse}
+    with Router(graph, device="cpu") as router:
+        expected = router.accessibility(origins, jobs, weights, **given)
+    found = dask.accessibility(graph, origins, jobs, weights, rows=5, **given)
+    assert found.chunks == ((5, 5, 3), (3,), (2,)) and found.dtype == expected.dtype
+    assert np.array_equal(found.compute(scheduler="synchronous"), expected)
+    with pytest.raises(QueryError, match="origins and opportunities are places"):
+        dask.accessibility(graph, [1, 2], jobs, limits=300)
+    with pytest.raises(QueryError, match="neither limits nor decays"):
+        dask.accessibility(graph, origins, jobs)
+
+
+def test_centrality_and_betweenness() -> None:
+    graph = grid(9)
+    some = np.random.default_rng(4).permutation(81)[:50]
+    with Solver(graph, device="cpu") as solver:
+        for sources in (None, some):
+            whole, found = solver.centrality(sources, limit=9), dask.centrality(graph, sources, limit=9, rows=7)
+            for name, lazy in found.items():
+                assert np.array_equal(lazy.compute(), getattr(whole, name)), name
+            # More than eight blocks, so that sums are added up in two steps.
+            expected, lazy = solver.betweenness(sources), dask.betweenness(graph, sources, rows=3)
+            sums = lazy.compute()
+            assert np.array_equal(sums.arcs, expected.arcs) and np.array_equal(sums.nodes, expected.nodes)
+            assert (sums.num_pairs, sums.num_sources) == (expected.num_pairs, expected.num_sources)
+    with pytest.raises(QueryError, match=r"\[0\] is 81"):
+        dask.betweenness(graph, [81])
+
+
+def test_sizes_of_blocks() -> None:
+    def rows(count: int, columns: int, row_s: float, block_s: float = 0.0) -> tuple[int, int]:
+        facts = Facts(
+            (count, columns), {"weight": np.dtype(np.uint32)}, None, 32, row_seconds=row_s, block_seconds=block_s
+        )
+        made = blocks_of(facts)
+        assert sum(made.sizes()) == count and (made.rows % made.chunk == 0 or made.chunk == made.rows)
+        return made.rows, made.chunk
+
+    assert rows(10**6, 1000, 1e-3) == (1000, 1000), "a second of work"
+    assert rows(10**6, 10**5, 1e-6) == (41 * 16, 41), "whole chunks of 16 MiB, and 256 MiB at most"
+    assert rows(320, 10, 1e-9) == (20, 20), "enough blocks for several devices"
+    assert rows(10**6, 1000, 1e-3, 2.0) == (16776, 4194), "blocks are ten times as long as what each takes besides"
+    assert rows(5, 10**9, 10.0) == (1, 1)

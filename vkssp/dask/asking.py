@@ -1,0 +1,82 @@
+"""What all questions share before they are asked: the forms of nodes and places, and their facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vkssp.checks import is_many, shown
+from vkssp.dask.cluster import connected, resources_of
+from vkssp.dask.driver import facts_of
+from vkssp.dask.question import ALL, Facts, Means, Question
+from vkssp.dask.worker_solvers import SOLVERS
+from vkssp.errors import QueryError
+from vkssp.features.places import pairs_of
+from vkssp.routing.areas import read_areas
+
+
+def means_of(algorithm: str, parameters: dict[str, Any], *, is_router: bool, is_backward: bool = False) -> Means:
+    """Return how a graph is searched, with areas that have been read.
+
+    Raises
+    ------
+    QueryError
+        If parameters name a device, or areas are not valid.
+    """
+    if "device" in parameters:
+        raise QueryError("device is chosen by each worker; start workers with the environment variable VKSSP_DEVICE")
+    if parameters.get("avoid") is not None:
+        parameters = {**parameters, "avoid": read_areas(parameters["avoid"])}
+    return Means(algorithm, parameters, is_router, is_backward)
+
+
+def facts_here_or_there(question: Question, cluster: Any) -> Facts:
+    """Return the facts of a question, found by a worker of a cluster if there is one, and else in this process."""
+    if cluster is None and not _has_client():
+        return SOLVERS.facts(question)
+    with connected(cluster) as client:
+        return facts_of(client, question, resources_of(client))
+
+
+def _has_client() -> bool:
+    try:
+        from distributed import get_client
+
+        get_client()
+    except (ImportError, ValueError):
+        return False
+    return True
+
+
+def plain(ends: Any, name: str) -> Any:
+    """Return nodes or places in a form that can be sent and hashed: an array, or a list of names, pairs or stops."""
+    if ends is None or (isinstance(ends, str) and ends == ALL):
+        return ends
+    if isinstance(ends, str) or not (is_many(ends) or hasattr(ends, "__array__") or hasattr(ends, "__iter__")):
+        raise QueryError(f"{name} is {shown(ends)}; give a list of places or of nodes")
+    array = ends if isinstance(ends, np.ndarray) else None
+    if array is None and is_many(ends):
+        first = next(iter(ends), None)
+        if isinstance(first, int | np.integer) and not isinstance(first, bool):
+            array = np.asarray(ends)
+    if array is not None and array.ndim == 1 and array.dtype.kind in "iu":
+        return np.ascontiguousarray(array)
+    if array is not None and array.ndim == 1:
+        return array.tolist()
+    listed = pairs_of(ends, name)
+    if all(type(place) is tuple and len(place) == 2 and _are_numbers(place) for place in listed):
+        return np.array(listed, np.float64).reshape(-1, 2)
+    return listed
+
+
+def _are_numbers(pair: Sequence[Any]) -> bool:
+    return all(isinstance(one, float | int | np.floating | np.integer) for one in pair)
+
+
+def are_places(ends: Any) -> bool:
+    """Return whether ends, as `plain` returns them, are places: pairs of numbers, or a list with stops among them."""
+    if isinstance(ends, np.ndarray):
+        return ends.ndim == 2
+    return isinstance(ends, list) and any(hasattr(one, "approach") for one in ends)
