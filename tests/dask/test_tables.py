@@ -171,6 +171,18 @@ def test_a_process_keeps_few_solvers_and_closes_them() -> None:
     assert all(solver.closed for solver in kept) and not SOLVERS.solvers
 
 
+def test_solvers_are_closed_with_the_last_worker_of_a_process() -> None:
+    from distributed import Client
+
+    with Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None, set_as_default=False
+    ) as client:
+        dask.table(grid(4), [1], cluster=client)
+        kept = SOLVERS.solvers
+        assert kept and not any(solver.closed for solver in kept)
+    assert all(solver.closed for solver in kept)
+
+
 def test_table_of_nodes_by_metrics(andorra_path: Path) -> None:
     graph = read_graph(andorra_path)
     with Solver(graph, device="cpu") as solver:

@@ -5,6 +5,7 @@ from vkssp.dask.analysis import betweenness as betweenness
 from vkssp.dask.analysis import centrality as centrality
 from vkssp.dask.cluster import connected as connected
 from vkssp.dask.cluster import local_cluster as local_cluster
+from vkssp.dask.regions import map_regions as map_regions
 from vkssp.dask.tables import DaskTable as DaskTable
 from vkssp.dask.tables import distances as distances
 from vkssp.dask.tables import pairs as pairs

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 
 from vkssp.algorithms.choice import is_cpu
@@ -34,9 +35,12 @@ def distributed() -> Any:
     return optional("distributed", _WHAT, "dask")
 
 
-def worker_options(device: object, host: str | None = None) -> dict[str, Any]:
-    """Return the arguments of a nanny whose worker uses one device."""
+def worker_options(device: object, workers: int, host: str | None = None) -> dict[str, Any]:
+    """Return the arguments of a nanny whose worker uses one device, and which is one of some workers of a machine."""
+    # Dask would give a worker the share of the memory that its threads have of the cores.
+    memory = import_module("distributed.system").MEMORY_LIMIT // workers
     return {
+        "memory_limit": memory,
         "nthreads": THREADS,
         "resources": {RESOURCE: THREADS},
         "env": {DEVICE_VARIABLE: str(device)},
@@ -93,7 +97,7 @@ def local_cluster(
         cores = whole_number(cores, "cores", 1, 2**16)
     every = {"host": _HOST, "silence_logs": logging.WARNING, **options}
     spec = {
-        number: {"cls": dask.Nanny, "options": {**worker_options(device), **every}}
+        number: {"cls": dask.Nanny, "options": {**worker_options(device, len(named)), **every}}
         for number, device in enumerate(named)
     }
     scheduler = {"cls": dask.Scheduler, "options": {"host": _HOST, "port": 0, "dashboard_address": f"{_HOST}:0"}}
@@ -131,7 +135,7 @@ def run_workers(address: str, devices: Devices | None = None, host: str | None =
     async def work() -> None:
         async with AsyncExitStack() as stack:
             for device in named:
-                nanny = dask.Nanny(address, death_timeout=WAIT_S, **worker_options(device, host))
+                nanny = dask.Nanny(address, death_timeout=WAIT_S, **worker_options(device, len(named), host))
                 await stack.enter_async_context(nanny)
                 stack.callback(_log.info, "the worker on %s has ended", device)
                 running.append(nanny)

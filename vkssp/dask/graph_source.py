@@ -160,7 +160,12 @@ def source_of(graph: Graph | str | Path) -> GraphSource:
     path = Path(os.path.abspath(path_of(graph, "graph")))
     if path.is_dir() or not is_saved(path):
         raise FormatError(f"{path} is no saved graph; save one by Graph.save, or give the Graph of vkssp.read_graph")
-    return GraphFile(str(path), _hashed(str(path))[1])
+    return GraphFile(str(path), file_digest(str(path)))
+
+
+def file_digest(path: str) -> str:
+    """Return the hash of the content of a file."""
+    return _hashed(path)[1]
 
 
 def _state(path: str) -> tuple[int, ...]:

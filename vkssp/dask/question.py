@@ -182,6 +182,14 @@ class Question(ABC):
         """Return some rows of the answer."""
 
 
+def check_version(version: str) -> None:
+    """Raise `QueryError` if another version of vkssp asks than this process has."""
+    if version != vkssp.__version__:
+        raise QueryError(
+            f"vkssp {version} asks, and this worker has vkssp {vkssp.__version__}; install one version everywhere"
+        )
+
+
 def _scale_of(opened: Opened) -> float | None:
     return opened.solver.graph.scale
 

@@ -8,17 +8,16 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-import vkssp
 from vkssp.algorithms.choice import is_cpu
 from vkssp.cores import limit_cores
 from vkssp.cpu.device import CpuDevice
-from vkssp.dask.question import Facts, Opened, Question
-from vkssp.errors import DeviceError, DistanceOverflowError, MemoryShortageError, QueryError
+from vkssp.dask.question import Facts, Opened, Question, check_version
+from vkssp.errors import DeviceError, DistanceOverflowError, MemoryShortageError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.log import logger
@@ -27,6 +26,7 @@ from vkssp.solver.several import Devices, chosen
 from vkssp.solver.solver import Solver
 from vkssp.solver.table_file import Block
 
+_Result = TypeVar("_Result")
 _log: logging.Logger = logger(__name__)
 # Solvers that a device keeps at most, and questions that each of them keeps what it has prepared for.
 _MOST_SOLVERS, _MOST_QUESTIONS = 4, 8
@@ -174,6 +174,15 @@ class WorkerSolvers:
             )
         return block
 
+    def work(self, question: Question, work: Callable[[Opened], _Result]) -> _Result:
+        """Return what a function makes of the solver for a question; errors as `block`."""
+        with self._free(question) as place:
+            try:
+                return work(place.solver_for(question, self._graphs).opened)
+            except DeviceError:
+                place.close()
+                raise
+
     def facts(self, question: Question) -> Facts:
         """Check a question, and return what is known of its answer, and how long a row takes on a device."""
         with self._free(question) as place:
@@ -212,11 +221,7 @@ class WorkerSolvers:
     @contextmanager
     def _free(self, question: Question) -> Iterator[_Place]:
         """Wait for a free device, preferably one that has a solver for the question."""
-        if question.version != vkssp.__version__:
-            raise QueryError(
-                f"vkssp {question.version} asks, and this worker has vkssp {vkssp.__version__}; install one version "
-                "everywhere"
-            )
+        check_version(question.version)
         with self._change:
             places = self._places_for(question)
             while not (free := [place for place in places if place not in self._used]):
