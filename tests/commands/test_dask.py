@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from tests.support.table_places import places_of
 from vkssp import Graph, read_graph
@@ -24,12 +25,8 @@ zarr, dataset = pytest.importorskip("zarr"), pytest.importorskip("pyarrow.datase
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """Address of a cluster in this process."""
-    from distributed import Client
-
     SOLVERS.configure("cpu")
-    with Client(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None, set_as_default=False
-    ) as client:
+    with cluster_here() as client:
         yield str(client.scheduler.address)
     SOLVERS.close()
     SOLVERS.configure()

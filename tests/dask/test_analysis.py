@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from tests.support.table_places import places_of
 from vkssp import Decay, QueryError, Router, Solver, read_graph
@@ -15,7 +16,7 @@ from vkssp.dask.blocks import blocks_of
 from vkssp.dask.question import Facts
 from vkssp.dask.worker_solvers import SOLVERS
 
-pytest.importorskip("dask")
+pytest.importorskip("distributed")
 dask = pytest.importorskip("vkssp.dask")
 
 
@@ -75,3 +76,11 @@ def test_sizes_of_blocks() -> None:
     assert rows(320, 10, 1e-9) == (20, 20), "enough blocks for several devices"
     assert rows(10**6, 1000, 1e-3, 2.0) == (16776, 4194), "blocks are ten times as long as what each takes besides"
     assert rows(5, 10**9, 10.0) == (1, 1)
+
+
+def test_solvers_are_closed_with_the_last_worker_of_a_process() -> None:
+    with cluster_here(workers=2, threads=1) as client:
+        dask.table(grid(4), [1], cluster=client)
+        kept = SOLVERS.solvers
+        assert kept and not any(solver.closed for solver in kept)
+    assert all(solver.closed for solver in kept)

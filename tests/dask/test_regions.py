@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from vkssp import ClusterError, FormatError, QueryError, Solver
 from vkssp.dask import regions as module
@@ -20,12 +22,8 @@ dask = pytest.importorskip("vkssp.dask")
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A cluster of one worker with two threads, in this process."""
-    from distributed import Client
-
     SOLVERS.configure("cpu")
-    with Client(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None, set_as_default=False
-    ) as opened:
+    with cluster_here() as opened:
         yield opened
     SOLVERS.close()
     SOLVERS.configure()
@@ -60,8 +58,12 @@ def test_regions(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     grid(4).save(files["r3"])
     again = dask.map_regions(farthest, files, cache, **asked)
     assert made == ["3.graph"] and again["r5"] == found["r5"] and again["r3"][2] != found["r3"][2]
+    same = {f"s{number}": files["r9"] for number in range(6)}  # several tasks make one file at a time
+    shutil.rmtree(cache)
+    assert {one[2] for one in dask.map_regions(farthest, same, cache, **asked).values()} == {found["r9"][2]}
+    assert len(list(cache.iterdir())) == 1
     plain = dask.map_regions(farthest, {"r5": files["r5"]}, cache, prepared=False, **asked)
-    assert plain == {"r5": ("r5", "dijkstra", found["r5"][2])} and len(list(cache.iterdir())) == 5
+    assert plain == {"r5": ("r5", "dijkstra", found["r5"][2])} and len(list(cache.iterdir())) == 2
 
 
 def fail(solver: Solver, name: str) -> None:

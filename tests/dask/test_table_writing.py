@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from vkssp import ClusterError, FormatError, Graph, Solver
 from vkssp.dask import table_store
@@ -29,12 +30,8 @@ ENDINGS = [".zarr", ".parquet"]
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A cluster of one worker with two threads, in this process."""
-    from distributed import Client
-
     SOLVERS.configure("cpu")
-    with Client(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None, set_as_default=False
-    ) as opened:
+    with cluster_here() as opened:
         yield opened
     SOLVERS.close()
     SOLVERS.configure()

@@ -16,7 +16,8 @@ from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph, checked_graph
 from vkssp.reading import is_saved
 
-_READ_BYTES = 16 << 20
+# Bytes that are read at a time, and attempts to load a file while others replace it.
+_READ_BYTES, _ATTEMPTS = 16 << 20, 3
 
 
 class Hash:
@@ -92,13 +93,17 @@ class GraphFile:
         FormatError
             If the file is not there, or has changed.
         """
-        before, digest = _hashed(self.path)
-        graph = Graph.load(self.path) if digest == self.digest else None
-        if graph is None or _state(self.path) != before:
-            raise FormatError(
-                f"{self.path} has changed since the work was planned; save graphs under new names, and ask again"
-            )
-        return graph
+        for _ in range(_ATTEMPTS):
+            before, digest = _hashed(self.path)
+            if digest != self.digest:
+                break
+            graph = Graph.load(self.path)
+            if _state(self.path) == before:
+                return graph
+            # Another file has the name now, which may have the same content.
+        raise FormatError(
+            f"{self.path} has changed since the work was planned; save graphs under new names, and ask again"
+        )
 
 
 @dataclass(frozen=True, eq=False)

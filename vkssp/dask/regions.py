@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from vkssp.dask.graph_source import GraphFile, file_digest, hash_of
 from vkssp.dask.question import Facts, Means, Opened, Question, check_version
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import FormatError, QueryError
+from vkssp.graph import Graph
 from vkssp.hierarchy.prepare import prepare
 from vkssp.reading import read_graph
 from vkssp.solver.table_file import Block
@@ -72,8 +74,21 @@ class Regions:
             graph = read_graph(source, **self.reading)
             if self.prepares and graph.hierarchy is None:
                 graph = prepare(graph)
-            graph.save(path)  # whole or not at all, should another worker write it, too
+            _keep(graph, path)
         return path
+
+
+def _keep(graph: Graph, path: Path) -> None:
+    """Save a graph, unless another worker has saved it meanwhile, from which others may be reading."""
+    other = path.with_name(f"{path.stem}-{os.urandom(6).hex()}.graph")
+    graph.save(other)
+    try:
+        os.link(other, path)
+    except FileExistsError:
+        pass
+    except OSError:  # storage without links
+        os.replace(other, path)
+    other.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, eq=False)
