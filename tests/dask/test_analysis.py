@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
@@ -60,6 +61,35 @@ def test_centrality_and_betweenness() -> None:
             assert (sums.num_pairs, sums.num_sources) == (expected.num_pairs, expected.num_sources)
     with pytest.raises(QueryError, match=r"\[0\] is 81"):
         dask.betweenness(graph, [81])
+
+
+def test_flows() -> None:
+    graph = grid(9)
+    rng = np.random.default_rng(5)
+    sources, targets = rng.permutation(81)[:20], rng.permutation(81)[:15]
+    demand = rng.integers(0, 4, (20, 15))
+    pairs = rng.integers(0, 20, 40)
+    ends = sources[pairs], targets[rng.integers(0, 15, 40)], rng.integers(1, 9, 40)
+    with Solver(graph, device="cpu") as solver:
+        for given in ((sources, targets, demand), (sources, targets, csr_matrix(demand)), ends):
+            expected, found = solver.flows(*given), dask.flows(graph, *given, rows=2).compute()
+            assert np.array_equal(found.arcs, expected.arcs) and found.arcs.dtype == expected.arcs.dtype
+            assert found.unreached == expected.unreached
+    with pytest.raises(QueryError, match="demand has dtype float64; give whole numbers"):
+        dask.flows(graph, sources, targets, demand / 2)
+    with pytest.raises(QueryError, match=r"demand has shape \(3,\)"):
+        dask.flows(graph, sources, targets, [1, 2, 3])
+
+
+def test_nearest_opportunities(andorra_path: Path) -> None:
+    graph = read_graph(andorra_path)
+    origins, shops = places_of(graph, 9, 6), places_of(graph, 5, 7)
+    with Router(graph, device="cpu") as router:
+        expected = router.nearest_opportunities(origins, shops, 2, limit=900)
+    found = dask.nearest_opportunities(graph, origins, shops, 2, limit=900, rows=4)
+    assert list(found) == ["opportunity", "duration_s"]
+    assert np.array_equal(found["opportunity"].compute(), expected.opportunity)
+    assert np.array_equal(found["duration_s"].compute(), expected.values, equal_nan=True)
 
 
 def test_sizes_of_blocks() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,20 @@ import numpy.typing as npt
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
 from vkssp.dask.asking import are_places, facts_here_or_there, means_of, plain
-from vkssp.dask.blocks import blocks_of
+from vkssp.dask.blocks import Blocks, blocks_of
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays, asked
-from vkssp.dask.question import VALUE
+from vkssp.dask.question import VALUE, Question
 from vkssp.dask.sum_questions import (
     AccessibilityQuestion,
     BetweennessQuestion,
     CentralityQuestion,
+    FlowsQuestion,
+    NearestQuestion,
     added,
+    added_flows,
     make_betweenness,
+    make_flows,
 )
 from vkssp.errors import QueryError
 from vkssp.extras import optional
@@ -162,12 +166,111 @@ def betweenness(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    delayed = optional("dask.delayed", "lazy sums need", "dask").delayed
     nodes = plain(sources, "sources")
     question = BetweennessQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), nodes, limit)
     facts = facts_here_or_there(question, cluster)
-    node, make, add = asked(question), delayed(make_betweenness, pure=False), delayed(added, pure=False)
-    parts = [make(node, first, end) for first, end in blocks_of(facts, rows).ranges()]
+    return _sum(question, blocks_of(facts, rows), make_betweenness, added)
+
+
+def flows(
+    graph: Graph | str | Path,
+    sources: Any,
+    targets: Any,
+    demand: Any,
+    *,
+    rows: int | None = None,
+    cluster: Any = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    **parameters: Any,
+) -> Any:
+    """Return the loads of all arcs if a demand of whole numbers takes its shortest paths, as one lazy value.
+
+    Needs the extra ``dask``. Tasks add up the loads by blocks of sources as a tree.
+
+    Parameters
+    ----------
+    graph, rows, cluster, algorithm, **parameters
+        See `table`.
+    sources, targets, demand
+        See `vkssp.Solver.flows`; the demand is an array or a sparse matrix of integers.
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        `vkssp.Flows` with loads and the demand that no path serves, as `vkssp.Solver.flows` returns them.
+
+    Raises
+    ------
+    QueryError
+        If dask is not installed, or an argument is invalid: sums of demands that are not whole would depend on how
+        sources are divided into blocks.
+    FormatError
+        If `graph` is no file of a saved graph.
+    """
+    begin, end = plain(sources, "sources"), plain(targets, "targets")
+    given = demand.tocsr() if hasattr(demand, "tocsr") else np.asarray(demand)
+    if given.dtype.kind not in "iu":
+        raise QueryError(f"demand has dtype {given.dtype}; give whole numbers, such as of thousandths of trips")
+    if given.ndim == 1 and isinstance(begin, np.ndarray) and isinstance(end, np.ndarray) and len(begin) == len(end):
+        if len(given) == len(begin):  # pairs of one source together, which take one search
+            order = np.argsort(begin, kind="stable")
+            begin, end, given = begin[order], end[order], given[order]
+    question = FlowsQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), begin, end, given)
+    facts = facts_here_or_there(question, cluster)
+    return _sum(question, blocks_of(facts, rows), make_flows, added_flows)
+
+
+def nearest_opportunities(
+    graph: Graph | str | Path,
+    origins: Any,
+    opportunities: Any,
+    count: int = 1,
+    *,
+    limit: float | None = None,
+    reverse: bool = False,
+    rows: int | None = None,
+    cluster: Any = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    **parameters: Any,
+) -> dict[str, Any]:
+    """Return the opportunities that are nearest to each of some places as lazy arrays, in blocks of origins.
+
+    Needs the extra ``dask``. Each block takes one search from all opportunities, so that blocks are large.
+
+    Parameters
+    ----------
+    graph, rows, cluster, algorithm, **parameters
+        See `table`.
+    origins, opportunities, count, limit, reverse
+        See `vkssp.Router.nearest_opportunities`; origins are places.
+
+    Returns
+    -------
+    dict of str to dask.array.Array
+        ``opportunity``, and one of ``duration_s``, ``distance_m`` and ``weight``, as
+        `vkssp.Router.nearest_opportunities` returns them, shape (origins, count).
+
+    Raises
+    ------
+    QueryError
+        If dask is not installed, or an argument is invalid.
+    FormatError
+        If `graph` is no file of a saved graph.
+    """
+    begin, end = plain(origins, "origins"), plain(opportunities, "opportunities")
+    if not are_places(begin) or not are_places(end):
+        raise QueryError("origins and opportunities are places; give pairs of latitude and longitude")
+    means = means_of(algorithm, parameters, is_router=True)
+    question = NearestQuestion(source_of(graph), means, begin, end, count, limit, flag(reverse, "reverse"))
+    facts = facts_here_or_there(question, cluster)
+    return arrays(question, facts, blocks_of(facts, rows))
+
+
+def _sum(question: Question, blocks: Blocks, make: Callable[..., Any], add: Callable[..., Any]) -> Any:
+    """Return the lazy sum of what tasks make of blocks."""
+    delayed = optional("dask.delayed", "lazy sums need", "dask").delayed
+    node, made, summed = asked(question), delayed(make, pure=False), delayed(add, pure=False)
+    parts = [made(node, first, end) for first, end in blocks.ranges()]
     while len(parts) > 1:
-        parts = [add(parts[at : at + _BRANCHES]) for at in range(0, len(parts), _BRANCHES)]
+        parts = [summed(parts[at : at + _BRANCHES]) for at in range(0, len(parts), _BRANCHES)]
     return parts[0]

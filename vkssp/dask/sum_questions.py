@@ -10,9 +10,10 @@ import numpy as np
 
 from vkssp.dask.question import VALUE, Facts, Opened, Question
 from vkssp.dask.worker_solvers import SOLVERS
+from vkssp.errors import QueryError
 from vkssp.routing.router import Router
 from vkssp.solver.decay import Decay
-from vkssp.solver.loads import Betweenness
+from vkssp.solver.loads import Betweenness, Flows
 from vkssp.solver.solver import Solver
 from vkssp.solver.table_file import Block
 
@@ -127,6 +128,74 @@ class BetweennessQuestion(Question):
         return {"arcs": found.arcs, "nodes": found.nodes, "num_pairs": np.array(found.num_pairs, np.int64)}
 
 
+@dataclass(frozen=True, eq=False)
+class FlowsQuestion(Question):
+    """Loads of arcs by a demand of whole numbers; see `vkssp.Solver.flows`.
+
+    Attributes
+    ----------
+    sources, targets, demand
+        Its arguments: rows of the demand are of sources, or all three are of pairs.
+    """
+
+    sources: Any
+    targets: Any
+    demand: Any
+
+    def prepare(self, opened: Opened) -> None:
+        """Check the shape of the demand."""
+        count, shape = len(self.sources), self.demand.shape
+        if shape not in ((count, len(self.targets)), (count,)) or (len(shape) == 1 and count != len(self.targets)):
+            whole = count, len(self.targets)
+            raise QueryError(f"demand has shape {shape}; give an array of shape {whole}, or one number for each pair")
+
+    def facts(self, opened: Opened, prepared: None) -> Facts:
+        """Return the number of rows of the demand."""
+        dtypes = {name: np.dtype(np.int64) for name in ("arcs", "unreached")}
+        return Facts((len(self.sources),), dtypes, opened.solver.graph.scale, self.means.distance_type.bits)
+
+    def block(self, opened: Opened, prepared: None, first: int, end: int) -> Block:
+        """Return the loads by the demand from some sources."""
+        solver = opened.solver
+        assert isinstance(solver, Solver)
+        targets = self.targets[first:end] if len(self.demand.shape) == 1 else self.targets
+        found = solver.flows(self.sources[first:end], targets, self.demand[first:end])
+        return {"arcs": found.arcs, "unreached": np.array(found.unreached, np.int64)}
+
+
+@dataclass(frozen=True, eq=False)
+class NearestQuestion(Question):
+    """Opportunities that are nearest to places; see `vkssp.Router.nearest_opportunities`.
+
+    Attributes
+    ----------
+    origins, opportunities, number, limit, reverse
+        Its arguments.
+    """
+
+    origins: Any
+    opportunities: Any
+    number: int = 1
+    limit: float | None = None
+    reverse: bool = False
+
+    def prepare(self, opened: Opened) -> None:
+        """Do nothing: the first block checks the arguments."""
+
+    def facts(self, opened: Opened, prepared: None) -> Facts:
+        """Return shape and types of the result."""
+        return _facts_by(self, opened, None, len(self.origins))
+
+    def block(self, opened: Opened, prepared: None, first: int, end: int) -> Block:
+        """Return the opportunities nearest to some origins."""
+        router = opened.solver
+        assert isinstance(router, Router)
+        found = router.nearest_opportunities(
+            self.origins[first:end], self.opportunities, self.number, limit=self.limit, reverse=self.reverse
+        )
+        return {"opportunity": found.opportunity, found.column: found.values}
+
+
 def _sources(opened: Opened, given: Any) -> Any:
     """Return nodes, by default all of the graph."""
     graph = opened.solver.graph
@@ -148,3 +217,17 @@ def added(parts: Sequence[Betweenness]) -> Betweenness:
         arcs += part.arcs
         nodes += part.nodes
     return Betweenness(arcs, nodes, sum(part.num_pairs for part in parts), sum(part.num_sources for part in parts))
+
+
+def make_flows(question: FlowsQuestion, first: int, end: int) -> Flows:
+    """Return the loads by the demand from some sources; a task of a worker."""
+    block = SOLVERS.block(question, first, end)
+    return Flows(block["arcs"], int(block["unreached"]))
+
+
+def added_flows(parts: Sequence[Flows]) -> Flows:
+    """Return the sum of several loads; a task of a worker."""
+    arcs = np.zeros_like(parts[0].arcs)
+    for part in parts:
+        arcs += part.arcs
+    return Flows(arcs, sum(part.unreached for part in parts))
