@@ -109,7 +109,7 @@ def test_a_scheduler_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         writer = threading.Thread(target=write)
         writer.start()
         manifest = tmp_path / "t.zarr.partial" / "manifest.jsonl"
-        while lines_of(manifest) < 10:
+        while lines_of(manifest) < 10 and writer.is_alive():
             time.sleep(0.05)
         scheduler.kill()
         writer.join(120)

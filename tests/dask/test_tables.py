@@ -98,6 +98,18 @@ def test_names_and_real_weights() -> None:
         dask.table(heavy, [0, 1, 2, 3], [1, 2, 3, 4], rows=2)
 
 
+def test_forms_of_nodes_and_places() -> None:
+    pandas = pytest.importorskip("pandas")
+    graph = grid(5)
+    nodes = dask.table(graph, [3, 4, 8]).to_array().compute()
+    for given in (range(3, 5), pandas.Series([3, 4]), np.array([3, 4], np.uint8), iter([3, 4]), (3, 4)):
+        assert np.array_equal(dask.table(graph, given, [3, 4, 8]).to_array().compute(), nodes[:2])
+    named = Graph.from_edges(["a", "b"], ["b", "c"], [1, 2])
+    expected = dask.table(named, ["a", "b"], ["c"]).to_array().compute()
+    for names in (pandas.Series(["a", "b"]), np.array(["a", "b"]), np.array(["a", "b"], object)):
+        assert np.array_equal(dask.table(named, names, ["c"]).to_array().compute(), expected)
+
+
 def test_what_cannot_be_asked(saved: tuple[Graph, Path], tmp_path: Path) -> None:
     graph, path = saved
     for given, error, text in (

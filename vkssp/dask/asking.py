@@ -57,6 +57,8 @@ def plain(ends: Any, name: str) -> Any:
     if isinstance(ends, str) or not (is_many(ends) or hasattr(ends, "__array__") or hasattr(ends, "__iter__")):
         raise QueryError(f"{name} is {shown(ends)}; give a list of places or of nodes")
     array = ends if isinstance(ends, np.ndarray) else None
+    if array is None and hasattr(ends, "__array__") and not hasattr(ends, "columns") and not hasattr(ends, "geometry"):
+        array = np.asarray(ends)  # a Series or a column of another library
     if array is None and is_many(ends):
         first = next(iter(ends), None)
         if isinstance(first, int | np.integer) and not isinstance(first, bool):

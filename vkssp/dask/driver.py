@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from vkssp.checks import shown
@@ -50,10 +50,10 @@ def facts_of(client: Any, question: Question, resources: dict[str, int] | None) 
     VksspError
         As the question does.
     """
-    found: list[Facts] = []
-    for _, result in results(client, question, find_facts, [()], resources):
-        found.append(result)
-    return found[0]
+    with closing(results(client, question, find_facts, [()], resources)) as made:
+        ((_, found),) = made
+    facts: Facts = found
+    return facts
 
 
 def results(

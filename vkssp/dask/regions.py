@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,6 @@ def map_regions(
         return found
     with connected(cluster) as client:
         tasks = [(name,) for name in names]
-        for number, result in results(client, plan, work_on, tasks, resources_of(client), "region"):
-            found[names[number]] = result
+        with closing(results(client, plan, work_on, tasks, resources_of(client), "region")) as made:
+            found.update((names[number], result) for number, result in made)
     return {name: found[name] for name in names}

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,13 @@ def told_by(path: Path) -> dict[str, Any]:
 
 def _array(folder: str, name: str) -> Any:
     """Return an open Zarr array, all chunks of which are written, also those that have nothing but fill values."""
+    state = os.stat(Path(folder) / name / "zarr.json")
+    return _opened(folder, name, state.st_ino, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _opened(folder: str, name: str, inode: int, changed: int) -> Any:
+    """Return an array that is kept open between tasks, as long as its description is the same file."""
     zarr = _zarr()
     with zarr.config.set({"array.write_empty_chunks": True}):
         return zarr.open_array(folder, path=name, mode="r+")

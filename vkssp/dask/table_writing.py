@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,9 +130,13 @@ def _fill(store: TableStore, manifest: Manifest, cluster: Any, progress: bool) -
         del manifest.done[first]
     if not missing:
         return
-    with connected(cluster) as client, progress_bar(shown=progress, total=blocks.count, unit=" rows") as bar:
+    with (
+        connected(cluster) as client,
+        progress_bar(shown=progress, total=blocks.count, unit=" rows") as bar,
+        closing(results(client, store, write_block, missing, resources_of(client), "table")) as made,
+    ):
         bar.update(blocks.count - sum(end - first for first, end in missing))
-        for number, written in results(client, store, write_block, missing, resources_of(client), "table"):
+        for number, written in made:
             first, end = missing[number]
             manifest.add(first, end, {"reached": written.reached})
             bar.update(end - first)
