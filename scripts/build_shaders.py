@@ -24,26 +24,34 @@ INCLUDES = SOURCES / "include"
 OUTPUT = ROOT / "vkssp" / "spirv"
 MANIFEST = OUTPUT / "manifest.json"
 TARGET = "vulkan1.2"
-#: Shaders that are also compiled for distances of 64 bits, under their names with this ending; see distance.glsl.
-ALSO_64 = (
-    *("near_far", "start", "gather", "path", "path_parents", "path_stride"),
-    *("voronoi_begin", "voronoi_hook", "tree_arcs"),
-)
-ENDING_64 = "_64"
-#: Shaders that are also compiled for lists of supernodes that hang on few changes; see affected.glsl.
-ALSO_LISTED = (
-    *("customize_basic_outside", "customize_basic_fronts", "customize_perfect_outside", "customize_perfect_fronts"),
-    "customize_prune",
-)
-ENDING_LISTED = "_listed"
-#: Shaders that are also compiled for arrays in several buffers, with this ending after the other; see split.glsl.
-ALSO_SPLIT = (
-    *("near_far", "bellman_ford", "bellman_ford_edge", "bellman_ford_subgroup"),
-    *("delta_step", "delta_step_array", "delta_step_subgroup"),
-    *("dijkstra_scan", "threshold_relax", "threshold_relax_predecessors"),
-    *("path", "path_parents", "path_fill", "voronoi_hook", "tree_arcs", "reweigh"),
-)
-ENDING_SPLIT = "_split"
+#: Shaders that are also compiled with a definition, under their names with an ending after all others: distances of 64
+#: bits, see distance.glsl; lists of supernodes that hang on few changes, see affected.glsl; arrays in several buffers,
+#: see split.glsl.
+VARIANTS = {
+    "_64": (
+        "DISTANCE_BITS=64",
+        (
+            *("near_far", "start", "gather", "path", "path_parents", "path_stride"),
+            *("voronoi_begin", "voronoi_hook", "tree_arcs"),
+        ),
+    ),
+    "_listed": (
+        "LISTED",
+        (
+            *("customize_basic_outside", "customize_basic_fronts", "customize_perfect_outside"),
+            *("customize_perfect_fronts", "customize_prune"),
+        ),
+    ),
+    "_split": (
+        "SPLIT_ARRAYS",
+        (
+            *("near_far", "bellman_ford", "bellman_ford_edge", "bellman_ford_subgroup"),
+            *("delta_step", "delta_step_array", "delta_step_subgroup"),
+            *("dijkstra_scan", "threshold_relax", "threshold_relax_predecessors"),
+            *("path", "path_parents", "path_fill", "voronoi_hook", "tree_arcs", "reweigh"),
+        ),
+    ),
+}
 
 
 class ShaderError(Exception):
@@ -53,19 +61,15 @@ class ShaderError(Exception):
 def sources() -> dict[str, Path]:
     """Return the source of every module by its name; names are unique across folders."""
     found = {path.stem: path for path in sorted(SOURCES.glob("*/*.comp"))}
-    found |= {f"{name}{ENDING_64}": found[name] for name in ALSO_64}
-    found |= {f"{name}{ENDING_LISTED}": found[name] for name in ALSO_LISTED}
-    split = [name for name in found if name.removesuffix(ENDING_64) in ALSO_SPLIT]
-    return found | {f"{name}{ENDING_SPLIT}": found[name] for name in split}
+    for ending, (_, names) in VARIANTS.items():
+        found |= {f"{name}{ending}": path for name, path in found.items() if path.stem in names}
+    return found
 
 
 def options(name: str) -> list[str]:
     """Return the compiler's options for a module."""
-    if name.endswith(ENDING_LISTED):
-        return ["-DLISTED"]
-    whole = name.removesuffix(ENDING_SPLIT)
-    of_64 = ["-DDISTANCE_BITS=64"] if whole.endswith(ENDING_64) else []
-    return of_64 if whole == name else [*of_64, "-DSPLIT_ARRAYS"]
+    endings = name.removeprefix(sources()[name].stem)
+    return [f"-D{definition}" for ending, (definition, _) in VARIANTS.items() if ending in endings]
 
 
 def digests() -> dict[str, str]:

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
@@ -54,6 +55,30 @@ def with_streets() -> Graph:
 def test_what_is_saved_is_loaded(tmp_path: Path, graph: Graph) -> None:
     graph.save(tmp_path / "a graph")
     assert same(graph, Graph.load(tmp_path / "a graph"))
+
+
+def test_one_thread_opens_the_parts_that_several_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that open parts of one archive read from wrong places before Python 3.13."""
+    with_streets().save(tmp_path / "a graph")
+    monkeypatch.setattr(storage, "_LARGE", 0)
+    monkeypatch.setattr("vkssp.cores.num_cores", lambda: 2)
+    opened, read, met = zipfile.ZipFile.open, storage.read_npy, threading.Barrier(2)
+    openers, readers = set[int](), list[int]()
+
+    def opening(*args: Any) -> Any:
+        openers.add(threading.get_ident())
+        return opened(*args)
+
+    def reading(*args: Any) -> Any:
+        readers.append(threading.get_ident())
+        if len(readers) > 1 and readers[1:].count(readers[-1]) == 1:  # the first part is the header
+            met.wait(60)
+        return read(*args)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", opening)
+    monkeypatch.setattr(storage, "read_npy", reading)
+    assert same(with_streets(), Graph.load(tmp_path / "a graph"))
+    assert openers == {threading.get_ident()} and len(set(readers)) == 2
 
 
 def test_streets_are_kept(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ import json
 import math
 import zipfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -166,18 +167,26 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     known = {name: member for name, member in members.items() if name in _NAMES}
     # Large ones begin first, so that all cores are done at about the same time. They take turns at the file.
     ordered = sorted(known, key=lambda name: -known[name].file_size)
-    tasks = [partial(_array, archive, known[name]) for name in ordered]
-    arrays = dict(zip(ordered, run_all(tasks) if size >= _LARGE else [task() for task in tasks], strict=True))
+    with ExitStack() as opened:
+        # One after the other: before Python 3.13, threads that open members move each other's place in the file.
+        streams = [opened.enter_context(archive.open(known[name])) for name in ordered]
+        tasks = [partial(_read, stream, known[name]) for stream, name in zip(streams, ordered, strict=True)]
+        arrays = dict(zip(ordered, run_all(tasks) if size >= _LARGE else [task() for task in tasks], strict=True))
     return {name: own(arrays[name]) for name in known}, header
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """Return an array of an archive; raise `ValueError` before allocating memory if its header is wrong."""
+    """Return an array of an archive."""
     with archive.open(member) as stream:
-        try:
-            return read_npy(stream, member.file_size)
-        except ValueError as error:
-            raise ValueError(f"{member.filename} {error}") from None
+        return _read(stream, member)
+
+
+def _read(stream: IO[bytes], member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """Return the array of an open member; raise `ValueError` before allocating memory if its header is wrong."""
+    try:
+        return read_npy(stream, member.file_size)
+    except ValueError as error:
+        raise ValueError(f"{member.filename} {error}") from None
 
 
 def _text(array: npt.NDArray[Any], name: str) -> bytes:
