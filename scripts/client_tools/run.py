@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from vkssp import Graph, Router, read_graph
 from vkssp.errors import VksspError
+from vkssp.server.answers.legs import whole_line
 from vkssp.server.dataset import SNAPPING
 
 TOOLS = Path(__file__).parent
@@ -84,7 +85,7 @@ class Cases:
             "duration": route.duration_s,
             "distance": route.distance_m,
             "legs": [leg.duration_s for leg in route.legs],
-            "geometry": lon_lat(route.points),
+            "geometry": lon_lat(whole_line(self.router.graph, route)),
         }
 
     def all(self) -> dict[str, Any]:
