@@ -92,6 +92,23 @@ def test_nearest_opportunities(andorra_path: Path) -> None:
     assert np.array_equal(found["duration_s"].compute(), expected.values, equal_nan=True)
 
 
+def test_isochrones(andorra_path: Path) -> None:
+    graph = read_graph(andorra_path)
+    origins = places_of(graph, 5, 8)
+    with Router(graph, device="cpu") as router:
+        expected = list(router.isochrones_of_each(origins, [120, 300]))
+    with cluster_here() as client:
+        bag = dask.isochrones(graph, origins, [120, 300], rows=4, cluster=client)
+        found = client.compute(bag).result()
+    assert bag.npartitions == 3 and len(found) == len(expected) == 10
+    for some, others in zip(found, expected, strict=True):
+        assert [(one.limit, one.road_m, one.area.wkb) for one in some] == [
+            (one.limit, one.road_m, one.area.wkb) for one in others
+        ]
+    with pytest.raises(QueryError, match="origins are places"):
+        dask.isochrones(graph, [1, 2], 300)
+
+
 def test_sizes_of_blocks() -> None:
     def rows(count: int, columns: int, row_s: float, block_s: float = 0.0) -> tuple[int, int]:
         facts = Facts(

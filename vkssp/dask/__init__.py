@@ -7,6 +7,7 @@ from vkssp.dask.analysis import flows as flows
 from vkssp.dask.analysis import nearest_opportunities as nearest_opportunities
 from vkssp.dask.cluster import connected as connected
 from vkssp.dask.cluster import local_cluster as local_cluster
+from vkssp.dask.isochrones import isochrones as isochrones
 from vkssp.dask.regions import map_regions as map_regions
 from vkssp.dask.tables import DaskTable as DaskTable
 from vkssp.dask.tables import distances as distances
