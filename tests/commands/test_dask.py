@@ -75,6 +75,19 @@ def test_nodes(scheduler: str, tmp_path: Path, more: list[str]) -> None:
     assert np.array_equal(written(graph), written(graph, "--scheduler", scheduler))
 
 
+def test_accessibility(scheduler: str, tmp_path: Path, andorra_path: Path) -> None:
+    graph = read_graph(andorra_path)
+    graph.save(tmp_path / "andorra.graph")
+    jobs = write_places(tmp_path / "p.csv", places_of(graph, 6, 1))
+    given = ["accessibility", str(tmp_path / "andorra.graph"), str(jobs), "--grid", "3000", "--minutes", "5,10"]
+    given += ["--decay", "gaussian:300", "--nearest", "1"]
+    assert main([*given, "--device", "cpu", "-o", str(tmp_path / "one.csv")]) == 0
+    assert main([*given, "--scheduler", scheduler, "-o", str(tmp_path / "two.csv")]) == 0
+    assert (tmp_path / "one.csv").read_text() == (tmp_path / "two.csv").read_text()
+    del given[3:5]
+    assert main([*given, "--scheduler", scheduler, "-o", str(tmp_path / "two.csv")]) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

@@ -23,6 +23,7 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.commands.routing import add_avoid, add_metric
+from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name
 
@@ -170,10 +171,12 @@ def add_arguments(parser: CommandParser) -> None:
     add_output(parser, "OUT", "write a line for each origin (.csv, .geojson, ...)", ".csv", details=VALUE_OUTPUT)
     add_map(parser)
     add_solver(parser)
+    add_scheduler(parser, "compute the sums, of some origins each")
 
 
 def run(args: argparse.Namespace) -> Result:
     """Compute accessibility, and write it to files."""
+    from vkssp.algorithm import AUTO, CPU
     from vkssp.features.features import Features
     from vkssp.features.files import check_features_ending
     from vkssp.graph.metric import unit_of
@@ -192,13 +195,16 @@ def run(args: argparse.Namespace) -> Result:
         kinds = {"Polygon"} if given is not None and given.shapes is not None else ()
         check_features_ending(args.output, kinds, graph.lat is not None)
     began = time.perf_counter()
-    with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
+    # What workers do not do is little, and no work for a device.
+    means: tuple[Any, ...] = (args.algorithm, args.device) if args.scheduler is None else (AUTO, CPU)
+    own = parameters if args.scheduler is None else {}
+    with Router(graph, *means, metric=args.metric, avoid=args.avoid, **own) as router:
         origins, what, rows, shapes = _origins(args, router, given)
         ready = time.perf_counter()
         unit = unit_of(router.index.graph, args.metric)
         if args.minutes is not None and unit.name != "duration":
             raise QueryError(f"--minutes is for durations, and paths are measured in {_UNITS[unit.name]}; use --limits")
-        columns = _sums(args, router, origins, opportunities, unit)
+        columns = _sums(args, router, origins, opportunities, unit, parameters)
         columns |= _nearest(args, router, origins, opportunities, unit)
         answering, algorithm = router.solver.answered_by
         device = answering.info.name
@@ -242,6 +248,9 @@ def _check(args: argparse.Namespace) -> None:
         raise QueryError("there is nothing to write; give --output or --map")
     if args.columns and not has_sums:
         raise QueryError("--columns are for sums; give --minutes, --limits or --decay")
+    check_scheduler(args)
+    if args.scheduler is not None and args.origins is None and args.grid is None and args.hexagons is None:
+        raise QueryError("--scheduler is for places; give --origins, --grid or --hexagons, or leave it out")
     # What is asked for twice is one column.
     args.columns, args.decay = list(dict.fromkeys(args.columns)), list(dict(args.decay).items())
     for option in ("minutes", "limits"):
@@ -298,7 +307,12 @@ def _origins(
 
 
 def _sums(
-    args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
+    args: argparse.Namespace,
+    router: Router,
+    origins: list[tuple[float, float]] | None,
+    opportunities: Ends,
+    unit: Unit,
+    parameters: dict[str, Any],
 ) -> dict[str, tuple[str, npt.NDArray[Any]]]:
     """Return titles for a map and the sums, by names for a file, such as jobs_600s."""
     import numpy as np
@@ -309,7 +323,10 @@ def _sums(
     weights = np.stack([opportunities.columns[name] for name in args.columns], axis=1) if args.columns else None
     within = args.limits if args.minutes is None else [60.0 * minutes for minutes in args.minutes]
     given = {"limits": within, "decays": [decay for _, decay in args.decay] or None, "reverse": args.reverse}
-    sums = router.accessibility(origins, opportunities.places or [], weights, **given)
+    if args.scheduler is None:
+        sums = router.accessibility(origins, opportunities.places or [], weights, **given)
+    else:
+        sums = _sums_by_workers(args, router.graph, origins, opportunities.places, weights, {**given, **parameters})
     if weights is None:
         sums = sums[..., None]
     columns = sums.transpose(2, 1, 0).reshape(-1, len(sums))
@@ -322,6 +339,19 @@ def _sums(
                 column = column.astype(np.int64)
         found[name] = title, np.ascontiguousarray(column)
     return found
+
+
+def _sums_by_workers(
+    args: argparse.Namespace, graph: Graph, origins: Any, opportunities: Any, weights: Any, given: dict[str, Any]
+) -> npt.NDArray[Any]:
+    """Let the workers of a cluster compute sums."""
+    from vkssp.dask.analysis import accessibility
+
+    with workers(args) as client:
+        source, given = graph_for_workers(args, graph), {**given, "metric": args.metric, "avoid": args.avoid}
+        lazy = accessibility(source, origins, opportunities, weights, cluster=client, algorithm=args.algorithm, **given)
+        sums: npt.NDArray[Any] = client.compute(lazy).result()
+    return sums
 
 
 def _nearest(

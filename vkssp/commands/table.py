@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from vkssp.choices import TABLE_METRICS
@@ -25,6 +23,7 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid, add_metric
+from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name, output_name
 
@@ -96,12 +95,10 @@ def add_arguments(parser: CommandParser) -> None:
         ),
     )
     add_solver(parser, several=True)
-    parser.rare_group("many machines").add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="scheduler of dask, such as tcp://10.0.0.1:8786, whose workers compute and write the table, some rows "
-        "each; or local, for a worker on each GPU of this machine. The output is a .zarr or .parquet folder on "
-        "storage that all workers share; a command that was stopped goes on where it was (needs vkssp[dask])",
+    add_scheduler(
+        parser,
+        "compute the table and write it, some rows each, to a .zarr or .parquet folder on storage that all of them "
+        "share; a command that was stopped goes on where it was",
     )
 
 
@@ -191,8 +188,7 @@ def _check_cluster(args: argparse.Namespace) -> None:
     """Raise an error unless workers of a cluster can write the output."""
     from vkssp.dask.table_writing import check_name
 
-    if args.device is not None and args.scheduler != "local":
-        raise QueryError("--device is of this machine, and workers have their own; leave it out")
+    check_scheduler(args)
     check_name(args.output)
     check_outputs(argparse.Namespace(**{**vars(args), "output": None}))
 
@@ -201,13 +197,10 @@ def _by_workers(
     args: argparse.Namespace, graph: Graph, sources: Ends, targets: Ends, parameters: dict[str, Any], *, is_whole: bool
 ) -> Result:
     """Let the workers of a cluster compute a table and write it."""
-    from vkssp.dask.cluster import connected, local_cluster, threads_of
+    from vkssp.dask.cluster import threads_of
     from vkssp.dask.tables import table
     from vkssp.graph.names import names_in_file
-    from vkssp.reading import is_saved
 
-    # A file that workers read themselves need not be sent.
-    is_file = args.traffic is None and os.path.isfile(args.graph) and is_saved(args.graph)
     begin: Any = sources.places
     if begin is None:
         begin, limit = sources.nodes_of(graph), distance_limit(args.limit)
@@ -217,11 +210,9 @@ def _by_workers(
         end = targets.places
     ids = targets.ids if not is_whole else None if graph.names is None else names_in_file(graph.names)
     began = time.perf_counter()
-    with ExitStack() as stack:
-        cluster = stack.enter_context(local_cluster(args.device)) if args.scheduler == "local" else args.scheduler
-        client = stack.enter_context(connected(cluster))
+    with workers(args) as client:
         given = {"limit": limit, "reverse": args.reverse, "cluster": client, "algorithm": args.algorithm, **parameters}
-        made = table(args.graph if is_file else graph, begin, end, args.metrics, **given)
+        made = table(graph_for_workers(args, graph), begin, end, args.metrics, **given)
         ready = time.perf_counter()
         reached = made.write(args.output, sources.ids, ids, progress=is_watched(args))
         threads = threads_of(client)

@@ -1,0 +1,55 @@
+"""Workers of a cluster, to which commands give their work."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from vkssp.commands.parser import CommandParser
+from vkssp.errors import QueryError
+
+if TYPE_CHECKING:
+    from vkssp.graph import Graph
+
+#: Scheduler that stands for workers of this machine, which end with the command.
+LOCAL = "local"
+
+
+def add_scheduler(parser: CommandParser, what: str) -> None:
+    """Add the scheduler; `what` says what workers do."""
+    parser.rare_group("many machines").add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help=f"scheduler of dask, such as tcp://10.0.0.1:8786, whose workers {what}; or {LOCAL}, for a worker on each "
+        "GPU of this machine (needs vkssp[dask])",
+    )
+
+
+def check_scheduler(args: argparse.Namespace) -> None:
+    """Raise an error if the arguments name a device of this machine for workers that have their own."""
+    if args.scheduler not in (None, LOCAL) and args.device is not None:
+        raise QueryError("--device is of this machine, and workers have their own; leave it out")
+
+
+@contextmanager
+def workers(args: argparse.Namespace) -> Iterator[Any]:
+    """Connect to the cluster that the arguments name; yield a client."""
+    from vkssp.dask.cluster import connected, local_cluster
+
+    if args.scheduler != LOCAL:
+        with connected(args.scheduler) as client:
+            yield client
+        return
+    with local_cluster(args.device) as cluster, connected(cluster) as client:
+        yield client
+
+
+def graph_for_workers(args: argparse.Namespace, graph: Graph) -> Any:
+    """Return what workers are told of a graph: its file, which need not be sent, if it has the same content."""
+    from vkssp.reading import is_saved
+
+    is_file = args.traffic is None and os.path.isfile(args.graph) and is_saved(args.graph)
+    return args.graph if is_file else graph
