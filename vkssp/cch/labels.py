@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from vkssp.cch.customized import CustomizedHierarchy, check_loops
-from vkssp.cch.topology import MOST_ROUNDS
+from vkssp.cch.fronts import MOST_ROUNDS
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
