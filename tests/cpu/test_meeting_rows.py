@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.graphs import grid, random_graphs
-from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver, prepare
+from vkssp import UNREACHABLE, CpuDevice, DistanceOverflowError, Graph, Solver, prepare
+from vkssp.cores import num_cores
 from vkssp.cpu.meeting_rows import MeetingRows
 from vkssp.solver import session
 
@@ -71,3 +72,16 @@ def test_weights_that_change_and_other_nodes() -> None:
             solver.set_weights(now.weight)
             with Solver(now, "dijkstra", "cpu") as reference:
                 assert np.array_equal(solver.table(range(50), columns), reference.table(range(50), columns))
+
+
+def test_rows_that_meet_need_less_memory_than_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of few columns must not fall back to one sweep a row where many sweeps do not fit into memory."""
+    graph = prepare(grid(30))
+    monkeypatch.setattr("vkssp.cpu.rows.SMALL", 0)
+    monkeypatch.setattr(session, "meetings_suit", lambda _, wanted, rows: wanted < 100 and rows > 1)
+    with Solver(graph, "phast", "cpu") as solver:
+        monkeypatch.setattr(CpuDevice, "free_bytes", lambda _: 2 * num_cores() * 20 * 900)
+        assert solver.session.rows_at_once(50, 10) > 1 == solver.session.rows_at_once(50, 500)
+        table = solver.table(range(50), range(10))
+    with Solver(graph, "dijkstra", "cpu") as reference:
+        assert np.array_equal(table, reference.table(range(50), range(10)))

@@ -49,6 +49,8 @@ class MeetingRows(Rows):
     Where the searches from the nodes lead is found once.
     """
 
+    NODE_BYTES = 12
+
     def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int, like: Rows | None = None) -> None:
         self._customized = customized_of(graph)
         self._layout, self._rank = self._customized.layout, ranks_of(graph.renumbered)

@@ -450,6 +450,8 @@ class Session(Resource):
         graph = self.copy
         if isinstance(graph, CpuGraph):
             kind = CPU_ROWS.get((self.name, self.distance_type.bits))
+            if self.name == PhastCpu.NAME and aggregates is None and wanted and meetings_suit(graph, wanted, rows):
+                kind = MeetingRows  # which take less memory
             return 1 if kind is None or not wanted else rows_at_once(kind, graph, wanted, aggregates)
         if self.name == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
             return sweeps_at_once(graph, rows, wanted, aggregates)
