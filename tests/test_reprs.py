@@ -35,7 +35,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             *(router.isochrones(a, [10])[0], router.service_areas([a, b]), cells, router.table([a, b])),
             solver.table([0, 1]),
             router.nearest_opportunities(cells, [a, b], 2),
-            vkssp.dask.table(graph, [a, b], algorithm="dijkstra"),
+            vkssp.dask.table(graph, [a, b], rows=1),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),
             *(flows, flows.turns, solver.trees(0)),
             *(
