@@ -122,6 +122,25 @@ def test_a_scheduler_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert np.array_equal(zarr.open_group(path, mode="r")["weight"][:], solver.distances(np.arange(3600)))
 
 
+def test_a_scheduler_that_is_started_anew(tmp_path: Path) -> None:
+    graph, (port, address) = grid(60), free_address()
+    graph.save(tmp_path / "grid.graph")
+    path, found = tmp_path / "t.zarr", list[int]()
+    with cluster(port, address) as scheduler:
+        table = dask.table(tmp_path / "grid.graph", np.arange(3600), "all", rows=9, cluster=address)
+        writer = threading.Thread(target=lambda: found.append(table.write(path)))
+        writer.start()
+        manifest = tmp_path / "t.zarr.partial" / "manifest.jsonl"
+        while lines_of(manifest) < 10 and writer.is_alive():
+            time.sleep(0.02)
+        scheduler.kill()
+    with cluster(port, address):
+        writer.join(120)
+    assert found == [3600 * 3600]
+    with Solver(graph, device="cpu") as solver:
+        assert np.array_equal(zarr.open_group(path, mode="r")["weight"][:], solver.distances(np.arange(3600)))
+
+
 def test_no_scheduler_at_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WAIT_S", 1)
     with pytest.raises(ClusterError, match=r"no scheduler of dask answers at .tcp://127\.0\.0\.1:9"):

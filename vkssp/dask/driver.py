@@ -112,7 +112,9 @@ def results(
     try:
         while waiting or under_way:
             if time.monotonic() - counted > _COUNT_S:  # workers come and go
-                ahead, counted = _AHEAD * threads_of(client), time.monotonic()
+                with suppress(OSError):
+                    ahead = _AHEAD * threads_of(client)
+                counted = time.monotonic()
             if waiting and len(under_way) <= ahead // 2:
                 begin(ahead - len(under_way))
             for future, found in _results_of(client, ended.next_batch()):
@@ -164,9 +166,13 @@ def _await_scheduler(client: Any) -> None:
         If it has given up.
     """
     until = time.monotonic() + WAIT_S
-    while client.status != "running":
+    while True:
         if client.status in ("closing", "closed") or time.monotonic() > until:
             raise ClusterError(_NO_SCHEDULER)
+        if client.status == "running":
+            with suppress(OSError):  # the client may not have noticed yet
+                client.scheduler_info()
+                return
         time.sleep(_LOOK_UP_S)
 
 
@@ -187,8 +193,9 @@ def _result(future: Any) -> Any:
     if future.status == "finished":
         try:
             return future.result(timeout=_RESULT_S)
-        except TimeoutError as error:
-            raise _RepeatError("a worker has ended with the result of a task") from error
+        except (OSError, CancelledError) as error:  # a connection is lost, or nothing comes in time
+            _await_scheduler(future.client)
+            raise _RepeatError("a worker, or the scheduler, has ended with the result of a task") from error
     if future.status in ("cancelled", "lost"):
         _await_scheduler(future.client)
         raise _RepeatError("a cluster has forgotten a task")
