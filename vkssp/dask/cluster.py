@@ -207,13 +207,27 @@ def _register(client: Any, cores: int | None) -> None:
     client.register_plugin(SolversPlugin(cores), name=NAME)
 
 
+def is_connected(client: Any) -> bool:
+    """Return whether the scheduler of a client answers."""
+    return client.status == "running" and _workers_of(client) is not None
+
+
+def _workers_of(client: Any) -> list[Any] | None:
+    """Return what the scheduler knows of its workers; None if it does not answer."""
+    try:
+        known = client.scheduler_info(n_workers=-1)
+    except OSError:
+        return None
+    return list(known["workers"].values()) if "workers" in known else None
+
+
 def resources_of(client: Any) -> dict[str, int] | None:
     """Return the resources that tasks need on a cluster: where some workers have devices, tasks go to these."""
-    known = client.scheduler_info(n_workers=-1)["workers"].values()
+    known = _workers_of(client) or []
     return {RESOURCE: 1} if any(RESOURCE in worker.get("resources", {}) for worker in known) else None
 
 
 def threads_of(client: Any) -> int:
     """Return the number of tasks that a cluster can run at a time, at least 1."""
-    known = client.scheduler_info(n_workers=-1)["workers"].values()
+    known = _workers_of(client) or []
     return max(1, sum(int(worker["nthreads"]) for worker in known))

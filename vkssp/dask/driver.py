@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 from vkssp.checks import shown
-from vkssp.dask.cluster import WAIT_S, distributed, threads_of
+from vkssp.dask.cluster import WAIT_S, distributed, is_connected, threads_of
 from vkssp.dask.question import Facts, Question
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import ClusterError, DeviceError, VksspError
@@ -112,9 +112,7 @@ def results(
     try:
         while waiting or under_way:
             if time.monotonic() - counted > _COUNT_S:  # workers come and go
-                with suppress(OSError):
-                    ahead = _AHEAD * threads_of(client)
-                counted = time.monotonic()
+                ahead, counted = _AHEAD * threads_of(client), time.monotonic()
             if waiting and len(under_way) <= ahead // 2:
                 begin(ahead - len(under_way))
             for future, found in _results_of(client, ended.next_batch()):
@@ -169,10 +167,8 @@ def _await_scheduler(client: Any) -> None:
     while True:
         if client.status in ("closing", "closed") or time.monotonic() > until:
             raise ClusterError(_NO_SCHEDULER)
-        if client.status == "running":
-            with suppress(OSError):  # the client may not have noticed yet
-                client.scheduler_info()
-                return
+        if is_connected(client):  # the client may not have noticed yet
+            return
         time.sleep(_LOOK_UP_S)
 
 
