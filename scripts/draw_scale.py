@@ -40,7 +40,7 @@ NODES_EACH = 170_385 / 159_052
 #: memory there, and those of a pair for each node on a path to the root.
 BINDING, ARC_BYTES, SHARED, PAIR_BYTES = 2**32 - 1, 8, 48 << 10, 16
 #: Imports with turn costs and the basemap on 16 cores, see performance.md: million nodes of the file, seconds, GiB.
-IMPORTS = ((5.5, 2.5, 0.6), (33.0, 6.2, 1.6))
+IMPORTS = ((5.5, 1.75, 0.46), (104.3, 14.25, 2.87))
 
 
 class Region(NamedTuple):
