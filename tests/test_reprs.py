@@ -10,6 +10,7 @@ import vkssp
 import vkssp.dask
 from tests.support.streetmaps import UNIT, street_map
 from vkssp import CpuDevice, Decay, Features, Graph, Order, RenumberedGraph, Router, Solver, SolverPool, Stop
+from vkssp.solver.table_maker import table_of_nodes
 
 #: Public classes without objects to show: errors, and devices, which `tests/gpu` shows.
 OTHERS = {name for name in vkssp.__all__ if name.endswith("Error")} | {"Device", "DeviceInfo"}
@@ -33,7 +34,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             *(Order.from_nodes(range(graph.num_nodes)), Decay.exponential(1.5)),
             *(route, route.legs[0], route.steps[0], route.origin, Features.of_nodes(graph, {"a": nodes_of(graph)})),
             *(router.isochrones(a, [10])[0], router.service_areas([a, b]), cells, router.table([a, b])),
-            solver.table([0, 1]),
+            table_of_nodes(solver, [0, 1]),
             router.nearest_opportunities(cells, [a, b], 2),
             vkssp.dask.table(graph, [a, b], rows=1),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),

@@ -60,7 +60,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path, graph: Graph) -> None:
 def test_one_thread_opens_the_parts_that_several_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that open parts of one archive read from wrong places before Python 3.13."""
     with_streets().save(tmp_path / "a graph")
-    monkeypatch.setattr(storage, "_LARGE", 0)
+    monkeypatch.setattr(storage, "LARGE", 0)
     monkeypatch.setattr("vkssp.cores.num_cores", lambda: 2)
     opened, read, met = zipfile.ZipFile.open, storage.read_npy, threading.Barrier(2)
     openers, readers = set[int](), list[int]()

@@ -35,14 +35,14 @@ def lose(
     left = [after]
 
     def failing(name: str, do: Callable[..., Any]) -> Callable[..., Any]:
-        def either(self: Any, *arguments: Any) -> Any:
+        def either(self: Any, *arguments: Any, **named: Any) -> Any:
             if self.device is device:
                 left[0] -= name == stage
                 if left[0] < 0:
                     if at is not None:
                         at.set()
                     raise VulkanError(name, -4)
-            return do(self, *arguments)
+            return do(self, *arguments, **named)
 
         return either
 

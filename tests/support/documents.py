@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import importlib.abc
+import importlib.util
 import io
 import json
 import os
@@ -145,6 +146,11 @@ def _run_python(block: Block, namespace: dict[str, Any]) -> None:
 def run(blocks: Sequence[Block], hidden: Sequence[str]) -> None:
     """Run blocks in the current folder; the first that fails ends it."""
     sys.meta_path.insert(0, _Hidden(hidden))
+    found = importlib.util.find_spec
+    # Libraries ask so whether others are installed.
+    importlib.util.find_spec = lambda name, package=None: (
+        None if name.partition(".")[0] in hidden else found(name, package)
+    )
     namespace: dict[str, Any] = {}
     for block in blocks:
         where, what = block.line, block.text

@@ -83,5 +83,8 @@ class Reweigher(Resource):
                     recording.submit()
                     recording.wait()
                 except BaseException:
-                    self.close()  # waits for the device before its buffers are freed
+                    try:
+                        recording.close()  # waits for the device before its buffers are freed
+                    finally:
+                        self.close()
                     raise

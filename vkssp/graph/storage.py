@@ -37,8 +37,8 @@ _VERSION_WITH_UNITS = 3
 # Graphs with a hierarchy or a basemap need no version of their own: results are the same without, and a reader without
 # support for them ignores arrays with unknown names.
 _HIERARCHY, _BASEMAP = "hierarchy_", "basemap_"
-# Bytes of a file that is worth more than one core.
-_LARGE = 16 << 20
+#: Bytes of a file that is worth more than one core.
+LARGE = 16 << 20
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 _NAMES_OF_NODES = "names"
@@ -171,7 +171,7 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
         # One after the other: before Python 3.13, threads that open members move each other's place in the file.
         streams = [opened.enter_context(archive.open(known[name])) for name in ordered]
         tasks = [partial(_read, stream, known[name]) for stream, name in zip(streams, ordered, strict=True)]
-        arrays = dict(zip(ordered, run_all(tasks) if size >= _LARGE else [task() for task in tasks], strict=True))
+        arrays = dict(zip(ordered, run_all(tasks) if size >= LARGE else [task() for task in tasks], strict=True))
     return {name: own(arrays[name]) for name in known}, header
 
 

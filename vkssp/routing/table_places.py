@@ -40,7 +40,7 @@ from vkssp.solver.tables import RowSource
 _Ends = tuple[list[LatLon], list[Snap]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlaceTable(Table):
     """Table between places on a map; see `Router.table`."""
 

@@ -62,7 +62,7 @@ class Table:
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled."""
-        raise QueryError("a Table cannot be copied or pickled; take the arrays that its read returns")
+        raise QueryError(f"a {type(self).__name__} cannot be copied or pickled; take the arrays that its read returns")
 
     def __iter__(self) -> Iterator[Block]:
         """Return an iterator over blocks of rows, from the first row on."""
