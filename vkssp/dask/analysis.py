@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
-from vkssp.dask.asking import are_places, facts_here_or_there, means_of, plain
-from vkssp.dask.blocks import Blocks, blocks_of
+from vkssp.dask.asking import are_places, divided, means_of, plain
+from vkssp.dask.blocks import Blocks
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays, asked
 from vkssp.dask.question import VALUE, Question
@@ -74,9 +74,7 @@ def accessibility(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    begin, end = plain(origins, "origins"), plain(opportunities, "opportunities")
-    if not are_places(begin) or not are_places(end):
-        raise QueryError("origins and opportunities are places; give pairs of latitude and longitude")
+    begin, end = _places(origins, opportunities)
     question = AccessibilityQuestion(
         source_of(graph),
         means_of(algorithm, parameters, is_router=True),
@@ -87,8 +85,7 @@ def accessibility(
         decays,
         flag(reverse, "reverse"),
     )
-    facts = facts_here_or_there(question, cluster)
-    return arrays(question, facts, blocks_of(facts, rows))[VALUE]
+    return arrays(question, *divided(question, cluster, rows))[VALUE]
 
 
 def centrality(
@@ -128,8 +125,7 @@ def centrality(
     nodes = plain(sources, "sources")
     means = means_of(algorithm, parameters, is_router=False)
     question = CentralityQuestion(source_of(graph), means, nodes, limit, flag(reverse, "reverse"))
-    facts = facts_here_or_there(question, cluster)
-    return arrays(question, facts, blocks_of(facts, rows))
+    return arrays(question, *divided(question, cluster, rows))
 
 
 def betweenness(
@@ -168,8 +164,7 @@ def betweenness(
     """
     nodes = plain(sources, "sources")
     question = BetweennessQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), nodes, limit)
-    facts = facts_here_or_there(question, cluster)
-    return _sum(question, blocks_of(facts, rows), make_betweenness, added)
+    return _sum(question, divided(question, cluster, rows)[1], make_betweenness, added)
 
 
 def flows(
@@ -216,8 +211,7 @@ def flows(
             order = np.argsort(begin, kind="stable")
             begin, end, given = begin[order], end[order], given[order]
     question = FlowsQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), begin, end, given)
-    facts = facts_here_or_there(question, cluster)
-    return _sum(question, blocks_of(facts, rows), make_flows, added_flows)
+    return _sum(question, divided(question, cluster, rows)[1], make_flows, added_flows)
 
 
 def nearest_opportunities(
@@ -257,13 +251,18 @@ def nearest_opportunities(
     FormatError
         If `graph` is no file of a saved graph.
     """
+    begin, end = _places(origins, opportunities)
+    means = means_of(algorithm, parameters, is_router=True)
+    question = NearestQuestion(source_of(graph), means, begin, end, count, limit, flag(reverse, "reverse"))
+    return arrays(question, *divided(question, cluster, rows))
+
+
+def _places(origins: Any, opportunities: Any) -> tuple[Any, Any]:
+    """Return origins and opportunities in a form that can be sent, or raise `QueryError` if they are no places."""
     begin, end = plain(origins, "origins"), plain(opportunities, "opportunities")
     if not are_places(begin) or not are_places(end):
         raise QueryError("origins and opportunities are places; give pairs of latitude and longitude")
-    means = means_of(algorithm, parameters, is_router=True)
-    question = NearestQuestion(source_of(graph), means, begin, end, count, limit, flag(reverse, "reverse"))
-    facts = facts_here_or_there(question, cluster)
-    return arrays(question, facts, blocks_of(facts, rows))
+    return begin, end
 
 
 def _sum(question: Question, blocks: Blocks, make: Callable[..., Any], add: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What all questions share before they are asked: the forms of nodes and places, and their facts."""
+"""Preparation of questions before they are asked: forms of nodes and places, facts, and blocks of rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vkssp.checks import is_many, shown
+from vkssp.dask.blocks import Blocks, blocks_of
 from vkssp.dask.cluster import connected, resources_of
 from vkssp.dask.driver import facts_of
 from vkssp.dask.question import ALL, Facts, Means, Question
@@ -32,12 +33,18 @@ def means_of(algorithm: str, parameters: dict[str, Any], *, is_router: bool, is_
     return Means(algorithm, parameters, is_router, is_backward)
 
 
-def facts_here_or_there(question: Question, cluster: Any) -> Facts:
+def _facts(question: Question, cluster: Any) -> Facts:
     """Return the facts of a question, found by a worker of a cluster if there is one, and else in this process."""
     if cluster is None and not _has_client():
         return SOLVERS.facts(question)
     with connected(cluster) as client:
         return facts_of(client, question, resources_of(client))
+
+
+def divided(question: Question, cluster: Any, rows: int | None) -> tuple[Facts, Blocks]:
+    """Return the facts of a question, and its blocks of so many rows, or by default of what takes about a second."""
+    facts = _facts(question, cluster)
+    return facts, blocks_of(facts, rows)
 
 
 def _has_client() -> bool:

@@ -11,8 +11,7 @@ import numpy as np
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
-from vkssp.dask.asking import are_places, facts_here_or_there, means_of, plain
-from vkssp.dask.blocks import blocks_of
+from vkssp.dask.asking import are_places, divided, means_of, plain
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import asked
 from vkssp.dask.question import VALUE, Facts, Opened, Question
@@ -108,6 +107,6 @@ def isochrones(
         raise QueryError("origins are places; give pairs of latitude and longitude, at least one")
     means = means_of(algorithm, parameters, is_router=True)
     question = IsochronesQuestion(source_of(graph), means, places, limits, width_m, flag(reverse, "reverse"))
-    facts = facts_here_or_there(question, cluster)
+    _, blocks = divided(question, cluster, rows)
     node, make = asked(question), delayed(make_isochrones, pure=False)
-    return bag.from_delayed([make(node, first, end) for first, end in blocks_of(facts, rows).ranges()])
+    return bag.from_delayed([make(node, first, end) for first, end in blocks.ranges()])

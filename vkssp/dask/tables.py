@@ -8,8 +8,8 @@ from typing import Any
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag, items_of, shown
-from vkssp.dask.asking import are_places, facts_here_or_there, means_of, plain
-from vkssp.dask.blocks import Blocks, blocks_of
+from vkssp.dask.asking import are_places, divided, means_of, plain
+from vkssp.dask.blocks import Blocks
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays, frames
 from vkssp.dask.question import ALL, VALUE, Facts, PairsQuestion, TableQuestion
@@ -215,8 +215,7 @@ def table(
     question = table_question(
         graph, sources, targets, metrics, limit, flag(reverse, "reverse"), snapping, algorithm, parameters
     )
-    facts = facts_here_or_there(question, cluster)
-    return DaskTable(question, facts, blocks_of(facts, rows), cluster)
+    return DaskTable(question, *divided(question, cluster, rows), cluster)
 
 
 def table_question(
@@ -285,8 +284,7 @@ def distances(
     if are_places(nodes):
         raise QueryError("sources are places; give nodes, such as those of Router.nearest_nodes")
     question = table_question(graph, nodes, ALL, "weight", limit, False, "default", algorithm, parameters)
-    facts = facts_here_or_there(question, cluster)
-    return arrays(question, facts, blocks_of(facts, rows))["weight"]
+    return arrays(question, *divided(question, cluster, rows))["weight"]
 
 
 def pairs(
@@ -328,5 +326,4 @@ def pairs(
     if end is None or isinstance(end, str) or are_places(begin) or are_places(end):
         raise QueryError("sources and targets are nodes, the ends of each pair; give as many of each")
     question = PairsQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), begin, end)
-    facts = facts_here_or_there(question, cluster)
-    return arrays(question, facts, blocks_of(facts, rows))[VALUE]
+    return arrays(question, *divided(question, cluster, rows))[VALUE]

@@ -1,4 +1,4 @@
-"""How far a library has read a file that it opened itself, and does not tell."""
+"""Position in a file that a library opened itself and reads, without telling how far it is."""
 
 from __future__ import annotations
 
