@@ -8,8 +8,8 @@
 #include "inside_chain.glsl"
 
 void process_triangle(uint to_low, uint to_high, uint between) {
-    improve(between, weight[to_low + 1], weight[to_high]);
-    improve(between + 1, weight[to_high + 1], weight[to_low]);
+    improve(between, WEIGHT(to_low + 1), WEIGHT(to_high));
+    improve(between + 1, WEIGHT(to_high + 1), WEIGHT(to_low));
 }
 
 void main() {

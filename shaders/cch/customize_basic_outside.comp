@@ -16,11 +16,11 @@ void process_pair(Supernode s, uint i, uint j, uint between) {
     uint up = UNREACHABLE, down = UNREACHABLE;
     for (uint place = 0; place < s.size; ++place) {
         uint row = first_arc_of(s, place), to_low = 2 * (row + i), to_high = 2 * (row + j);
-        up = lighter(up, weight[to_low + 1], weight[to_high]);
-        down = lighter(down, weight[to_high + 1], weight[to_low]);
+        up = lighter(up, WEIGHT(to_low + 1), WEIGHT(to_high));
+        down = lighter(down, WEIGHT(to_high + 1), WEIGHT(to_low));
     }
-    if (up < weight[between]) atomicMin(weight[between], up);
-    if (down < weight[between + 1]) atomicMin(weight[between + 1], down);
+    if (up < WEIGHT(between)) atomicMin(WEIGHT(between), up);
+    if (down < WEIGHT(between + 1)) atomicMin(WEIGHT(between + 1), down);
 }
 
 void main() {

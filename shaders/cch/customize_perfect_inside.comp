@@ -7,7 +7,7 @@
 #include "perfect_triangle.glsl"
 
 void process_triangle(uint to_low, uint to_high, uint between) {
-    perfect(to_low, to_high, weight[between], weight[between + 1]);
+    perfect(to_low, to_high, WEIGHT(between), WEIGHT(between + 1));
 }
 
 void main() {

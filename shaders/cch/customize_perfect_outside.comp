@@ -10,7 +10,7 @@
 #include "perfect_triangle.glsl"
 
 void process_pair(Supernode s, uint i, uint j, uint between) {
-    uint up = weight[between], down = weight[between + 1];
+    uint up = WEIGHT(between), down = WEIGHT(between + 1);
     if (up == UNREACHABLE && down == UNREACHABLE) return;
     for (uint place = 0; place < s.size; ++place) {
         uint row = first_arc_of(s, place);

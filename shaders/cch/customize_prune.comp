@@ -14,10 +14,10 @@
 layout(std430, binding = MARKS_BINDING) coherent buffer Marks { uint is_needless[]; };  // by arc
 
 void process_pair(Supernode s, uint i, uint j, uint between) {
-    uint up = weight[between], down = weight[between + 1];
+    uint up = WEIGHT(between), down = WEIGHT(between + 1);
     for (uint place = 0; place < s.size; ++place) {
         uint row = first_arc_of(s, place), to_low = row + i, to_high = row + j;
-        uint low = weight[2 * to_low + 1], high = weight[2 * to_high + 1];
+        uint low = WEIGHT(2 * to_low + 1), high = WEIGHT(2 * to_high + 1);
         if (low == UNREACHABLE || high == UNREACHABLE) continue;
         // Weights are perfect, so no sum is less than the arc that it is compared with.
         if (up != 0 && up <= low && low - up == high) is_needless[to_low] = 1;

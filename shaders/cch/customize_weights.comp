@@ -1,10 +1,13 @@
 // Initial weights of the arcs of a hierarchy: that of the lightest arc of the graph between the same ends.
 #version 460
+#extension GL_GOOGLE_include_directive : require
 
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer Given { uint given[]; };   // weights of the graph's arcs
-layout(std430, binding = 1) readonly restrict buffer Places { uint place[]; };  // the word in weight[] for each of them
-layout(std430, binding = 2) coherent buffer Weights { uint weight[]; };
+layout(std430, binding = 1) readonly restrict buffer Places { uint place[]; };  // the word of WEIGHT for each of them
+#define WEIGHTS_BINDING 2
+#define WEIGHTS_ACCESS coherent
+#include "weights.glsl"
 
 layout(push_constant) uniform Push {
     uint count;
@@ -14,6 +17,6 @@ const uint NOWHERE = 0xFFFFFFFFu;  // a loop
 
 void main() {
     for (uint i = gl_GlobalInvocationID.x; i < count; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
-        if (place[i] != NOWHERE) atomicMin(weight[place[i]], given[i]);
+        if (place[i] != NOWHERE) atomicMin(WEIGHT(place[i]), given[i]);
     }
 }

@@ -8,7 +8,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 64;
 layout(constant_id = 3) const uint IS_SYMMETRIC = 0;  // whether both directions are the same
-layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
+#include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 // Of each rank: first unit of its row, number of entries and part.
 layout(std430, binding = 5) readonly restrict buffer Rows { uvec2 rows[]; };
@@ -67,16 +67,16 @@ void main() {
                 up = down = 0;
             } else if (depth >= s.depth && depth < count) {
                 uint inside = 2 * (arc + s.num_ancestors + depth - s.depth);
-                up = weight[inside];
-                down = weight[inside + 1];
+                up = WEIGHT(inside);
+                down = WEIGHT(inside + 1);
             } else if (depth < count) {
                 // From the lowest ancestor up to the last one that lies below this depth, or at it.
                 for (uint k = s.num_ancestors; k > 0; --k) {
                     uvec2 of = rows[ancestors[s.first_ancestor + k - 1]];
                     if (count_of(of.y) <= depth) break;
                     uint at = UNIT * of.x + depth, part = part_of(of.y), outside = 2 * (arc + k - 1);
-                    improve(up, weight[outside], upward_at(part, at));
-                    if (IS_SYMMETRIC == 0) improve(down, weight[outside + 1], downward_at(part, at));
+                    improve(up, WEIGHT(outside), upward_at(part, at));
+                    if (IS_SYMMETRIC == 0) improve(down, WEIGHT(outside + 1), downward_at(part, at));
                 }
             }
             put(row, depth, up, down);

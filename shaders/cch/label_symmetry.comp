@@ -3,7 +3,9 @@
 #extension GL_GOOGLE_include_directive : require
 
 layout(local_size_x_id = 0) in;
-layout(std430, binding = 0) readonly restrict buffer Weights { uvec2 weight[]; };  // of each arc: up, down
+#define BY_ARC
+#define WEIGHTS_BINDING 0
+#include "weights.glsl"
 layout(std430, binding = 1) coherent buffer Result { uint differs; };
 
 layout(push_constant) uniform Push {
@@ -13,7 +15,7 @@ layout(push_constant) uniform Push {
 void main() {
     bool is_other = false;
     for (uint arc = gl_GlobalInvocationID.x; arc < num_arcs; arc += gl_WorkGroupSize.x * gl_NumWorkGroups.x) {
-        uvec2 both = weight[arc];
+        uvec2 both = WEIGHTS(arc);
         is_other = is_other || both.x != both.y;
     }
     if (is_other) differs = 1;

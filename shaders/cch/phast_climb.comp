@@ -10,7 +10,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 3) const uint IS_TREE = 0;  // a single search; otherwise pairs, forward and backward in turn
 layout(constant_id = 4) const uint COUNTING = 0;
-layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
+#include "weights.glsl"
 // Of each node at the top: rank, place in its supernode, first of its ancestors in ancestors[].
 layout(std430, binding = 4) readonly restrict buffer TopNodes { uvec4 top_nodes[]; };
 layout(std430, binding = 5) readonly restrict buffer TopAncestors { uint top_ancestors[]; };  // places at the top
@@ -54,12 +54,12 @@ void main() {
             for (uint j = lane; j < s.size; j += lanes) {
                 if (j == place) continue;
                 uint arc = first_arc_of(s, max(place, j)) + s.num_ancestors + min(place, j);
-                extend_to(base + s.top + j, from, weight[2 * arc + (place < j ? against : with)]);
+                extend_to(base + s.top + j, from, WEIGHT(2 * arc + (place < j ? against : with)));
             }
         } else {
             uint first = first_arc_of(s, place);
             for (uint k = lane; k < s.num_ancestors; k += lanes) {
-                extend_to(base + top_ancestors[node.z + k], from, weight[2 * (first + k) + with]);
+                extend_to(base + top_ancestors[node.z + k], from, WEIGHT(2 * (first + k) + with));
             }
             if (IS_TREE != 0 && lane == 0) dist[node.x] = from;
             if (lane == 0) ++reached;

@@ -32,7 +32,7 @@ uint depth_of(uint rank) {
 }
 
 bool fits(uint near, uint word, uint far) {
-    return near != UNREACHABLE && weight[word] != UNREACHABLE && extend(near, weight[word]) == far;
+    return near != UNREACHABLE && WEIGHT(word) != UNREACHABLE && extend(near, WEIGHT(word)) == far;
 }
 
 uint best;  // weight of the path
@@ -40,7 +40,7 @@ uint best;  // weight of the path
 void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint depth) {
     // No arc comes here twice for one pair; arcs that other pairs have found are not worth a wait for the answer.
     atomicOr(BITS_OF(word), 1 << word % 32);
-    put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, weight[word], 0), most);
+    put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, WEIGHT(word), 0), most);
 }
 
 void main() {

@@ -7,7 +7,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 3) coherent buffer Weights { uint weight[]; };  // of each arc: up, down
+#define WEIGHTS_ACCESS coherent
+#include "weights.glsl"
 #include "affected.glsl"
 #include "change.glsl"
 layout(std430, binding = 8) writeonly restrict buffer Given { uint given[]; };  // weights of the graph's arcs
@@ -23,7 +24,7 @@ void main() {
         if (gl_LocalInvocationIndex == 0) add_to_list(group);
         Supernode s = supernodes[group];
         for (uint i = gl_LocalInvocationIndex; i < 2 * arcs_of(s); i += WORKGROUP_SIZE) {
-            weight[2 * s.first_arc + i] = UNREACHABLE;
+            WEIGHT(2 * s.first_arc + i) = UNREACHABLE;
         }
     }
     check_loops();

@@ -7,7 +7,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 3) coherent buffer Weights { uint weight[]; };  // of each arc: up, down
+#define WEIGHTS_ACCESS coherent
+#include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 #include "affected.glsl"
 #include "change.glsl"
@@ -36,11 +37,11 @@ void process_below(uint node, uint entry, uint lane) {
         uint up = UNREACHABLE, down = UNREACHABLE;
         for (uint place = 0; place < s.size; ++place) {
             uint row = first_arc_of(s, place), to_low = 2 * (row + low), to_high = 2 * (row + high);
-            up = lighter(up, weight[to_low + 1], weight[to_high]);
-            down = lighter(down, weight[to_high + 1], weight[to_low]);
+            up = lighter(up, WEIGHT(to_low + 1), WEIGHT(to_high));
+            down = lighter(down, WEIGHT(to_high + 1), WEIGHT(to_low));
         }
-        if (up < weight[between]) atomicMin(weight[between], up);
-        if (down < weight[between + 1]) atomicMin(weight[between + 1], down);
+        if (up < WEIGHT(between)) atomicMin(WEIGHT(between), up);
+        if (down < WEIGHT(between + 1)) atomicMin(WEIGHT(between + 1), down);
     }
 }
 

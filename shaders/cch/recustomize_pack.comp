@@ -6,7 +6,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };
+#include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 #include "affected.glsl"
 layout(std430, binding = 7) readonly restrict buffer Marks { uint is_needless[]; };

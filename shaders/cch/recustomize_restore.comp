@@ -7,7 +7,9 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 3) restrict buffer Weights { uvec2 weight[]; };  // of each arc: up, down
+#define BY_ARC
+#define WEIGHTS_ACCESS restrict
+#include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Basic { uvec2 basic[]; };
 #include "affected.glsl"
 #include "change.glsl"
@@ -26,8 +28,8 @@ void main() {
         for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < end; g += stride) {
             Supernode s = supernodes[listed[g].x];
             for (uint i = gl_GlobalInvocationID.x % lanes; i < arcs_of(s); i += lanes) {
-                before[listed[g].y + i] = weight[s.first_arc + i];
-                weight[s.first_arc + i] = basic[s.first_arc + i];
+                before[listed[g].y + i] = WEIGHTS(s.first_arc + i);
+                WEIGHTS(s.first_arc + i) = basic[s.first_arc + i];
                 is_needless[s.first_arc + i] = 0;
             }
         }

@@ -8,7 +8,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 3) readonly restrict buffer Weights { uvec2 weight[]; };  // of each arc: up, down
+#define BY_ARC
+#include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 #include "affected.glsl"
 #include "change.glsl"
@@ -61,7 +62,7 @@ void process_below(uint entry, uint high, uvec2 old, uvec2 now) {
     if (j == NO_INDEX) return;
     for (uint place = 0; place < s.size; ++place) {
         uint row = first_arc_of(s, place);
-        uvec2 to_low = weight[row + i], to_high = weight[row + j];
+        uvec2 to_low = WEIGHTS(row + i), to_high = WEIGHTS(row + j);
         if (matters(to_low, to_high, old) || matters(to_low, to_high, now)) {
             add_to_list(group);
             return;
@@ -76,7 +77,7 @@ void process_node(Supernode s, uint place, uint first_before, uint slice) {
         if (gl_LocalInvocationIndex == 0) num_changed = 0;
         barrier();
         for (uint i = start + gl_LocalInvocationIndex; i < min(start + ROOM, columns); i += WORKGROUP_SIZE) {
-            if (weight[row + i] != before[first_before + row - s.first_arc + i]) changed[atomicAdd(num_changed, 1)] = i;
+            if (WEIGHTS(row + i) != before[first_before + row - s.first_arc + i]) changed[atomicAdd(num_changed, 1)] = i;
         }
         barrier();
         uint count = num_changed, entries = first < end ? (end - first + slices - 1) / slices : 0;
@@ -85,7 +86,7 @@ void process_node(Supernode s, uint place, uint first_before, uint slice) {
             uint high = column < s.num_ancestors ? ancestors[s.first_ancestor + column]
                                                  : s.first_node + column - s.num_ancestors;
             process_below(first + t / count * slices, high, before[first_before + row - s.first_arc + column],
-                          weight[row + column]);
+                          WEIGHTS(row + column));
         }
         barrier();
     }

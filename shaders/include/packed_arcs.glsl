@@ -11,7 +11,7 @@ layout(std430, binding = ROWS_BINDING + 1) writeonly restrict buffer Arcs { uvec
 void pack_arcs(Supernode s, uint place) {
     uint node = s.first_node + place, first_arc = first_arc_of(s, place), first = rows[node].x, kept = 0;
     for (uint j = 0; j < s.num_ancestors; ++j) {
-        uint down = weight[2 * (first_arc + j) + 1];
+        uint down = WEIGHT(2 * (first_arc + j) + 1);
         if (down == UNREACHABLE || is_needless[first_arc + j] != 0) continue;
         arcs[first + kept] = uvec2(ancestors[s.first_ancestor + j], down);
         ++kept;

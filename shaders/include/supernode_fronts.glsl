@@ -73,8 +73,8 @@ void enumerate_fronts() {
         for (uint t = lane; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
-            front[base + t] = weight[2 * arc];
-            front[base + pairs + t] = weight[2 * arc + 1];
+            front[base + t] = WEIGHT(2 * arc);
+            front[base + pairs + t] = WEIGHT(2 * arc + 1);
         }
         barrier();
         process_pairs_first();
@@ -84,15 +84,15 @@ void enumerate_fronts() {
             uint entries = size * count;
             for (uint i = lane; i < entries; i += lanes) {
                 uint arc = arc_to(i / count, i % count);
-                front[columns + i] = weight[2 * arc];
-                front[columns + entries + i] = weight[2 * arc + 1];
+                front[columns + i] = WEIGHT(2 * arc);
+                front[columns + entries + i] = WEIGHT(2 * arc + 1);
             }
             barrier();
             process_columns();
             for (uint i = lane; i < entries; i += lanes) {
                 uint arc = arc_to(i / count, i % count);
-                weight[2 * arc] = front[columns + i];
-                weight[2 * arc + 1] = front[columns + entries + i];
+                WEIGHT(2 * arc) = front[columns + i];
+                WEIGHT(2 * arc + 1) = front[columns + entries + i];
             }
             barrier();
         }
@@ -100,8 +100,8 @@ void enumerate_fronts() {
         for (uint t = lane; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
-            weight[2 * arc] = front[base + t];
-            weight[2 * arc + 1] = front[base + pairs + t];
+            WEIGHT(2 * arc) = front[base + t];
+            WEIGHT(2 * arc + 1) = front[base + pairs + t];
         }
         barrier();
     }

@@ -3,7 +3,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 3) coherent buffer Weights { uint weight[]; };  // of each arc: up, down
+#define WEIGHTS_ACCESS coherent
+#include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 #ifdef LISTED
 // Supernodes that hang on few changes instead of all of them; see affected.glsl.
@@ -37,7 +38,7 @@ void improve(uint word, uint one, uint other) {
     if (sum == UNREACHABLE) {
         // The arc may stay unreachable, so that no search would find the path at all.
         atomicMax(status.overflow, 1);
-    } else if (sum < weight[word]) {
-        atomicMin(weight[word], sum);
+    } else if (sum < WEIGHT(word)) {
+        atomicMin(WEIGHT(word), sum);
     }
 }

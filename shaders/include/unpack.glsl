@@ -24,11 +24,11 @@ layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
     Header headers[MOST_SLOTS];
     uvec4 jobs[MOST_JOBS];  // number of the pair, source, target, weight of the path
     // For each slot the nodes: rank, distance, arc from the parent, place of the parent. From `most` on two vectors for
-    // each arc: lower end, upper end, word in weight[], distance of the tail; then supernode of the lower end, depth of
+    // each arc: lower end, upper end, word of WEIGHT, distance of the tail; then supernode of the lower end, depth of
     // the upper end, weight.
     uvec4 lists[];
 };
-// For each slot, and each rank, its place in the list plus one, 0 for none; then a bit for each word of weight[].
+// For each slot, and each rank, its place in the list plus one, 0 for none; then a bit for each word of WEIGHT.
 layout(std430, binding = MARKS_BINDING) coherent buffer MarksBuffer { uint all_marks[]; };
 
 const uint NONE = 0xFFFFFFFFu;

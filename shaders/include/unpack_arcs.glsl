@@ -3,7 +3,7 @@
 #define MARKS_BINDING 6
 #include "unpack.glsl"
 
-layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
+#include "weights.glsl"
 // of each supernode's ancestors
 layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
 

@@ -39,7 +39,7 @@ bool is_first(uint word) {
 void replace(uvec4 arc, uvec4 more, uint rank, uint group, uint low_depth, uint to_low, uint to_high) {
     bool is_up = arc.z % 2 == 0;
     uint down = 2 * (is_up ? to_low : to_high) + 1, up = 2 * (is_up ? to_high : to_low), sum = more.z;
-    uint first = weight[down], second = weight[up];
+    uint first = WEIGHT(down), second = WEIGHT(up);
     if (first > sum || second != sum - first) return;
     bool is_first_down = is_first(down), is_first_up = is_first(up);
     uint begin_depth = is_up ? low_depth : more.y, end_depth = is_up ? more.y : low_depth;
@@ -61,7 +61,7 @@ void replace_through(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_
     uint column = NONE;
     for (uint i = 0; i < s.size; ++i) {
         uint row = first_arc_of(s, i);
-        if (weight[2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)] > more.z) continue;
+        if (WEIGHT(2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)) > more.z) continue;
         if (column == NONE) column = place_of(s, more.y);
         if (column == NONE) break;
         replace(arc, more, s.first_node + i, group, low_depth, row + to_low, row + column);
@@ -90,7 +90,7 @@ void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
         }
         for (uint i = 0; i < AT_ONCE; ++i) {
             uint word = 2 * (supernodes[group[i]].first_arc + to_low[i]) + (arc.z % 2 == 0 ? 1 : 0);
-            first[i] = supernodes[group[i]].size > 1 ? 0 : weight[word];
+            first[i] = supernodes[group[i]].size > 1 ? 0 : WEIGHT(word);
         }
         for (uint i = 0; i < AT_ONCE && k + i * lanes < end; ++i) {
             if (first[i] <= more.z) replace_through(arc, more, low_depth, group[i], to_low[i]);

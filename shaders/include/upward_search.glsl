@@ -4,7 +4,7 @@
 // WORKGROUP_SIZE. With top.glsl it may end where the top of the hierarchy begins.
 
 layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the root of the elimination tree
-layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
+#include "weights.glsl"
 // of each supernode's ancestors
 layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
 
@@ -77,7 +77,7 @@ uint search_upward(uint rank, uint offset, bool backward, uint base) {
                 uint j = t / s.size, i = t % s.size;  // from j to i
                 if (i == j || begun[j] == UNREACHABLE) continue;
                 uint arc = first_arc_of(s, max(i, j)) + s.num_ancestors + min(i, j);
-                extend_to(s.depth + i, begun[j], weight[2 * arc + (j < i ? against : with)]);
+                extend_to(s.depth + i, begun[j], WEIGHT(2 * arc + (j < i ? against : with)));
             }
             barrier();
         }
@@ -89,7 +89,7 @@ uint search_upward(uint rank, uint offset, bool backward, uint base) {
             uint i = t / s.num_ancestors, k = t % s.num_ancestors;
             uint from = found[s.depth + i];
             if (from == UNREACHABLE) continue;
-            extend_to(ancestor_depth[s.first_ancestor + k], from, weight[2 * (first_arc_of(s, i) + k) + with]);
+            extend_to(ancestor_depth[s.first_ancestor + k], from, WEIGHT(2 * (first_arc_of(s, i) + k) + with));
         }
         s = supernodes[parent];
         count = next_count;
