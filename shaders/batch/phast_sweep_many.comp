@@ -5,6 +5,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
+#include "split.glsl"
 #include "upward_labels.glsl"
 
 layout(local_size_x_id = 0) in;
@@ -64,14 +65,14 @@ void main() {
         for (; k + AT_ONCE <= last; k += AT_ONCE) {
             uvec4 from[AT_ONCE];
             for (uint i = 0; i < AT_ONCE; ++i) {
-                uint head = arcs[k + i].x;
+                uint head = PAIR(arcs, k + i).x;
                 from[i] = dist[base + (IS_PART != 0 ? row_of[head] : head) * QUADS];
             }
-            for (uint i = 0; i < AT_ONCE; ++i) least = lesser(least, from[i], arcs[k + i].y);
+            for (uint i = 0; i < AT_ONCE; ++i) least = lesser(least, from[i], PAIR(arcs, k + i).y);
         }
         for (; k < last; ++k) {
-            uint head = arcs[k].x;
-            least = lesser(least, dist[base + (IS_PART != 0 ? row_of[head] : head) * QUADS], arcs[k].y);
+            uint head = PAIR(arcs, k).x;
+            least = lesser(least, dist[base + (IS_PART != 0 ? row_of[head] : head) * QUADS], PAIR(arcs, k).y);
         }
         dist[base + row * QUADS] = least;
         for (uint i = 0; i < 4; ++i) {

@@ -9,7 +9,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
-layout(std430, binding = 5) readonly restrict buffer Marks { uint is_needless[]; };
+layout(std430, binding = 5) readonly restrict buffer Marks { WORDS is_needless[]; };
 #define ROWS_BINDING 6
 #include "packed_arcs.glsl"
 
@@ -19,7 +19,7 @@ layout(push_constant) uniform Push {
 
 void main() {
     for (uint i = gl_GlobalInvocationID.x; i < count; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
-        Supernode s = supernodes[supernode_of[i]];
+        Supernode s = SUPERNODE(supernode_of[i]);
         pack_arcs(s, i - s.first_node);
     }
     check_loops();

@@ -11,7 +11,7 @@
 #else
 #define MARKS_BINDING 6
 #endif
-layout(std430, binding = MARKS_BINDING) coherent buffer Marks { uint is_needless[]; };  // by arc
+layout(std430, binding = MARKS_BINDING) coherent buffer Marks { WORDS is_needless[]; };  // by arc
 
 void process_pair(Supernode s, uint i, uint j, uint between) {
     uint up = WEIGHT(between), down = WEIGHT(between + 1);
@@ -20,8 +20,8 @@ void process_pair(Supernode s, uint i, uint j, uint between) {
         uint low = WEIGHT(2 * to_low + 1), high = WEIGHT(2 * to_high + 1);
         if (low == UNREACHABLE || high == UNREACHABLE) continue;
         // Weights are perfect, so no sum is less than the arc that it is compared with.
-        if (up != 0 && up <= low && low - up == high) is_needless[to_low] = 1;
-        if (down <= high && high - down == low) is_needless[to_high] = 1;
+        if (up != 0 && up <= low && low - up == high) MUTABLE_WORD(is_needless, to_low) = 1;
+        if (down <= high && high - down == low) MUTABLE_WORD(is_needless, to_high) = 1;
     }
 }
 

@@ -57,7 +57,7 @@ void main() {
     if (gl_LocalInvocationIndex == 0) farthest_here = 0;
     barrier();
     for (uint rank = begin + gl_WorkGroupID.x; rank < end; rank += gl_NumWorkGroups.x) {
-        Supernode s = supernodes[supernode_of[rank]];
+        Supernode s = SUPERNODE(supernode_of[rank]);
         uint place = rank - s.first_node, arc = first_arc_of(s, place);
         uvec2 row = rows[rank];
         uint count = count_of(row.y), padded = (count + UNIT - 1) / UNIT * UNIT;

@@ -48,7 +48,7 @@ void main() {
         if (from == UNREACHABLE) continue;
         sum_overflow = sum_overflow && IS_TREE != 0;
         uvec4 node = top_nodes[i];
-        Supernode s = supernodes[supernode_of[node.x]];
+        Supernode s = SUPERNODE(supernode_of[node.x]);
         uint place = node.y, with = search % 2, against = 1 - with;
         if (to_ancestors == 0) {
             for (uint j = lane; j < s.size; j += lanes) {

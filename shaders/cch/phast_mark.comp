@@ -27,7 +27,7 @@ shared uint items;  // arcs found
 const uint GROUP = 0x3FFFFFFFu, MARK = 1 << 30, NEW_MARK = 1u << 31;
 
 uint depth_of(uint rank) {
-    Supernode s = supernodes[supernode_of[rank]];
+    Supernode s = SUPERNODE(supernode_of[rank]);
     return s.depth + rank - s.first_node;
 }
 
@@ -83,7 +83,7 @@ void main() {
         uint group = 0;
         if (nodes != 0) {
             group = supernode_at[first] & GROUP;
-            s = supernodes[group];
+            s = SUPERNODE(group);
         }
         // Arcs from or to ancestors outside the supernode.
         uint pairs = nodes == 0 ? 0 : nodes * s.num_ancestors;

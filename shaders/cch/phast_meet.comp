@@ -32,7 +32,7 @@ void main() {
             if (lid == 0 && top_distances[base + NUM_TOP + 2] != NO_INDEX) atomicMax(has_overflow, 1);
             // Nodes that both searches have reached are on both paths, so that those of one path are enough.
             while (number != NO_INDEX && (back == 0 || i < num_kept)) {
-                Supernode s = supernodes[number];
+                Supernode s = SUPERNODE(number);
                 for (uint k = lid; k < count; k += WORKGROUP_SIZE) {
                     uint distance = top_distances[base + s.top + k];
                     if (i < num_kept) {

@@ -53,7 +53,7 @@ void handle_label(Supernode s, uint place, uint count, uint before) {
 void main() {
     for (uint i = gl_WorkGroupID.x; i < num_pairs; i += gl_NumWorkGroups.x) {
         uvec4 pair = pairs[i];
-        Supernode of_source = supernodes[supernode_of[pair.x]];
+        Supernode of_source = SUPERNODE(supernode_of[pair.x]);
         source_depth = of_source.depth + pair.x - of_source.first_node;
         pair_number = i;
         sum_overflow = false;

@@ -3,6 +3,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
+#include "split.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
@@ -39,7 +40,7 @@ void main() {
             uvec2 row = rows[i];
             uint last = row.x + row.y, own = lane == 0 ? dist[i] : UNREACHABLE;
             for (uint k = row.x + lane; k < last; k += lanes) {
-                uvec2 arc = arcs[k];
+                uvec2 arc = PAIR(arcs, k);
                 uint from = dist[arc.x], sum = extend(from, arc.y);
                 sum_overflow = sum_overflow || (sum == UNREACHABLE && from != UNREACHABLE);
                 if (from != UNREACHABLE) ++relaxed;

@@ -22,7 +22,7 @@ void main() {
     for (uint g = gl_WorkGroupID.x; g < change.num_given; g += gl_NumWorkGroups.x) {
         uint group = change.words[change.first_given + g];
         if (gl_LocalInvocationIndex == 0) add_to_list(group);
-        Supernode s = supernodes[group];
+        Supernode s = SUPERNODE(group);
         for (uint i = gl_LocalInvocationIndex; i < 2 * arcs_of(s); i += WORKGROUP_SIZE) {
             WEIGHT(2 * s.first_arc + i) = UNREACHABLE;
         }

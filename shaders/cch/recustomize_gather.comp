@@ -12,7 +12,7 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 #include "affected.glsl"
 #include "change.glsl"
-layout(std430, binding = 8) readonly restrict buffer Below { uint below[]; };  // see supernodes_below in topology.py
+layout(std430, binding = 8) readonly restrict buffer Below { WORDS below[]; };  // see supernodes_below in topology.py
 #include "arc_between.glsl"
 
 const uint LANES = 8;
@@ -29,9 +29,9 @@ uint lighter(uint least, uint one, uint other) {
 }
 
 void process_below(uint node, uint entry, uint lane) {
-    uint group = below[num_nodes + 1 + 2 * entry], low = below[num_nodes + 2 + 2 * entry];
+    uint group = WORD(below, num_nodes + 1 + 2 * entry), low = WORD(below, num_nodes + 2 + 2 * entry);
     if (is_listed(group)) return;
-    Supernode s = supernodes[group];
+    Supernode s = SUPERNODE(group);
     for (uint high = lane; high < low; high += LANES) {
         uint between = 2 * arc_between(node, ancestors[s.first_ancestor + high], high);
         uint up = UNREACHABLE, down = UNREACHABLE;

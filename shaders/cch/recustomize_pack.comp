@@ -9,7 +9,7 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 #include "affected.glsl"
-layout(std430, binding = 7) readonly restrict buffer Marks { uint is_needless[]; };
+layout(std430, binding = 7) readonly restrict buffer Marks { WORDS is_needless[]; };
 #include "packed_arcs.glsl"
 
 layout(push_constant) uniform Push {
@@ -21,7 +21,7 @@ layout(push_constant) uniform Push {
 void main() {
     uint stride = max(1, gl_NumWorkGroups.x * WORKGROUP_SIZE / lanes), end = begin + state.count[level];
     for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < end; g += stride) {
-        Supernode s = supernodes[listed[g].x];
+        Supernode s = SUPERNODE(listed[g].x);
         for (uint place = gl_GlobalInvocationID.x % lanes; place < s.size; place += lanes) pack_arcs(s, place);
     }
     check_loops();

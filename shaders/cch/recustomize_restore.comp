@@ -14,7 +14,7 @@ layout(std430, binding = 4) readonly restrict buffer Basic { uvec2 basic[]; };
 #include "affected.glsl"
 #include "change.glsl"
 layout(std430, binding = 8) writeonly restrict buffer Before { uvec2 before[]; };
-layout(std430, binding = 9) writeonly restrict buffer Marks { uint is_needless[]; };
+layout(std430, binding = 9) restrict buffer Marks { WORDS is_needless[]; };
 
 layout(push_constant) uniform Push {
     uint begin;  // in the list
@@ -26,11 +26,11 @@ void main() {
     uint stride = max(1, gl_NumWorkGroups.x * WORKGROUP_SIZE / lanes), end = begin + state.count[level];
     if (state.gave_up == 0) {
         for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < end; g += stride) {
-            Supernode s = supernodes[listed[g].x];
+            Supernode s = SUPERNODE(listed[g].x);
             for (uint i = gl_GlobalInvocationID.x % lanes; i < arcs_of(s); i += lanes) {
                 before[listed[g].y + i] = WEIGHTS(s.first_arc + i);
-                WEIGHTS(s.first_arc + i) = basic[s.first_arc + i];
-                is_needless[s.first_arc + i] = 0;
+                WEIGHTS(s.first_arc + i) = PAIR(basic, s.first_arc + i);
+                MUTABLE_WORD(is_needless, s.first_arc + i) = 0;
             }
         }
     }

@@ -14,7 +14,7 @@ layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[
 #include "affected.glsl"
 #include "change.glsl"
 layout(std430, binding = 8) readonly restrict buffer Before { uvec2 before[]; };
-layout(std430, binding = 9) readonly restrict buffer Below { uint below[]; };  // see supernodes_below in topology.py
+layout(std430, binding = 9) readonly restrict buffer Below { WORDS below[]; };  // see supernodes_below in topology.py
 
 layout(push_constant) uniform Push {
     uint begin;  // in the list
@@ -55,9 +55,9 @@ uint place_before(Supernode s, uint rank, uint end) {
 }
 
 void process_below(uint entry, uint high, uvec2 old, uvec2 now) {
-    uint group = below[num_nodes + 1 + 2 * entry], i = below[num_nodes + 2 + 2 * entry];
+    uint group = WORD(below, num_nodes + 1 + 2 * entry), i = WORD(below, num_nodes + 2 + 2 * entry);
     if (is_listed(group)) return;
-    Supernode s = supernodes[group];
+    Supernode s = SUPERNODE(group);
     uint j = place_before(s, high, i);
     if (j == NO_INDEX) return;
     for (uint place = 0; place < s.size; ++place) {
@@ -72,7 +72,7 @@ void process_below(uint entry, uint high, uvec2 old, uvec2 now) {
 
 void process_node(Supernode s, uint place, uint first_before, uint slice) {
     uint row = first_arc_of(s, place), columns = s.num_ancestors + place, node = s.first_node + place;
-    uint first = below[node] + slice, end = below[node + 1];
+    uint first = WORD(below, node) + slice, end = WORD(below, node + 1);
     for (uint start = 0; start < columns; start += ROOM) {
         if (gl_LocalInvocationIndex == 0) num_changed = 0;
         barrier();
@@ -99,7 +99,7 @@ void main() {
     barrier();
     if (had_given_up == 0) {
         for (uint g = begin + gl_WorkGroupID.x / shares; g < end; g += max(1, gl_NumWorkGroups.x / shares)) {
-            Supernode s = supernodes[listed[g].x];
+            Supernode s = SUPERNODE(listed[g].x);
             for (uint place = share / slices; place < s.size; place += parts) process_node(s, place, listed[g].y, slice);
         }
     }

@@ -2,7 +2,7 @@
 
 // Return the arc between two ancestors of a supernode, of which the higher one is the j-th.
 uint arc_between(uint low, uint high, uint j) {
-    Supernode s = supernodes[supernode_of[low]];
+    Supernode s = SUPERNODE(supernode_of[low]);
     uint row = first_arc_of(s, low - s.first_node);
     if (high >= s.first_node) return row + s.num_ancestors + high - s.first_node;
     // The list of the lower ancestor has all higher ones, and mostly few others.

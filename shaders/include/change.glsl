@@ -26,7 +26,7 @@ bool is_listed(uint group) {
 // Add a supernode to the list of its level, unless it is there.
 void add_to_list(uint group) {
     if (is_listed(group) || atomicMax(listed[change.num_supernodes + group].x, change.number) == change.number) return;
-    Supernode s = supernodes[group];
+    Supernode s = SUPERNODE(group);
     uint arcs = arcs_of(s), place = change.words[s.level] + atomicAdd(state.count[s.level], 1);
     uint first = atomicAdd(state.used, arcs);
     if (first + arcs > change.room) {

@@ -1,4 +1,5 @@
 // Hierarchy as data, see vkssp/hierarchy: supernodes, and the list of ancestors of each node. Declares bindings 0 to 2.
+#include "split.glsl"
 
 // The twin of SUPERNODE in vkssp/cch/topology.py.
 struct Supernode {
@@ -14,7 +15,17 @@ struct Supernode {
     uint top;           // place of the first node among those at the top, see top.glsl; NO_INDEX if it is not there
 };
 
+// SUPERNODE(i) is the i-th supernode.
+#ifdef SPLIT_ARRAYS
+// A part has fewer items than one of pairs, so that it has no more bytes.
+const uint SUPERNODE_BITS = PART_BITS - 3;
+layout(std430, binding = 0) readonly restrict buffer Supernodes { uvec2 supernodes[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer SupernodesPart { Supernode items[]; };
+#define SUPERNODE(i) SupernodesPart(PART_OF(supernodes, i, SUPERNODE_BITS)).items[IN_PART(i, SUPERNODE_BITS)]
+#else
 layout(std430, binding = 0) readonly restrict buffer Supernodes { Supernode supernodes[]; };
+#define SUPERNODE(i) supernodes[i]
+#endif
 layout(std430, binding = 1) readonly restrict buffer SupernodeOf { uint supernode_of[]; };
 // Result of the dispatches; some kernels have further words, STATUS_WORDS.
 layout(std430, binding = 2) coherent buffer StatusBuffer {

@@ -30,13 +30,13 @@ void enumerate_turns(bool ascends) {
     if (each == 0) {
         uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE / lanes;
         for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < end; g += stride) {
-            Supernode s = supernodes[ORDER(g)];
+            Supernode s = SUPERNODE(ORDER(g));
             if (first_turn < s.size) process_turn(s, ascends ? first_turn : s.size - first_turn, lane);
         }
     } else {
         for (uint base = begin + gl_WorkGroupID.x * each; base < end; base += gl_NumWorkGroups.x * each) {
             uint g = base + gl_LocalInvocationIndex / lanes;
-            Supernode s = supernodes[ORDER(min(g, end - 1))];
+            Supernode s = SUPERNODE(ORDER(min(g, end - 1)));
             for (uint turn = first_turn; turn <= last_turn; ++turn) {
                 if (g < end && turn < s.size) process_turn(s, ascends ? turn : s.size - turn, lane);
                 memoryBarrierBuffer();

@@ -20,7 +20,7 @@ void process_pair(Supernode s, uint i, uint j, uint between);
 void enumerate_pairs() {
     uint stride = max(1, gl_NumWorkGroups.x * WORKGROUP_SIZE / lanes);
     for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < END; g += stride) {
-        Supernode s = supernodes[ORDER(g)];
+        Supernode s = SUPERNODE(ORDER(g));
         uint pairs = pairs_of(s.num_ancestors);
         for (uint t = gl_GlobalInvocationID.x % lanes; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);

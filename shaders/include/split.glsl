@@ -4,7 +4,10 @@
 // of a kernel are in several buffers, or none of them is.
 //
 // PAIR(array, i) is item i of an array that is declared as uvec2 name[], and WORD(array, i) that of an array that is
-// declared as WORDS name[]; both are only read. No device checks bounds here: no index may pass the end.
+// declared as WORDS name[]; both are only read. MUTABLE_PAIR and MUTABLE_WORD may be written to. No device checks bounds
+// here: no index may pass the end.
+#ifndef SPLIT_GLSL
+#define SPLIT_GLSL
 
 #ifdef SPLIT_ARRAYS
 #extension GL_EXT_buffer_reference : require
@@ -15,15 +18,21 @@ layout(constant_id = 9) const uint PART_BITS = 28;  // binary logarithm of the n
 #define IN_PART(i, bits) ((i) & ((1u << (bits)) - 1))
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer PairsPart { uvec2 pairs[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) restrict buffer MutablePairsPart { uvec2 pairs[]; };
 #define PAIR(array, i) PairsPart(PART_OF(array, i, PART_BITS)).pairs[IN_PART(i, PART_BITS)]
+#define MUTABLE_PAIR(array, i) MutablePairsPart(PART_OF(array, i, PART_BITS)).pairs[IN_PART(i, PART_BITS)]
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly restrict buffer WordsPart { uint words[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer MutableWordsPart { uint words[]; };
 #define WORDS uvec2
 #define WORD(array, i) WordsPart(PART_OF(array, i, PART_BITS)).words[IN_PART(i, PART_BITS)]
+#define MUTABLE_WORD(array, i) MutableWordsPart(PART_OF(array, i, PART_BITS)).words[IN_PART(i, PART_BITS)]
 #else
 #define PAIR(array, i) array[i]
+#define MUTABLE_PAIR(array, i) array[i]
 #define WORDS uint
 #define WORD(array, i) array[i]
+#define MUTABLE_WORD(array, i) array[i]
 #endif
 
 // ENTRY(array, i) is item i of an array of NODE_DISTANCE that is declared as ENTRIES name[], and may be written to. The
@@ -39,4 +48,6 @@ layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer Ent
 #define ENTRIES NODE_DISTANCE
 #define ENTRY(array, i) array[i]
 #endif
+#endif
+
 #endif

@@ -63,7 +63,7 @@ void enumerate_fronts() {
     uint last = END;
     for (uint start = begin + gl_WorkGroupID.x * each; start < last; start += gl_NumWorkGroups.x * each) {
         uint g = start + gl_LocalInvocationIndex / lanes;
-        of_lane = supernodes[ORDER(min(g, last - 1))];
+        of_lane = SUPERNODE(ORDER(min(g, last - 1)));
         if (g >= last || of_lane.size == 1) of_lane.size = 0;
         uint size = of_lane.size, ancestor_count = of_lane.num_ancestors;
         base = gl_LocalInvocationIndex / lanes * words;

@@ -4,7 +4,7 @@
 const uint AT_ONCE = 4;  // supernodes whose reads overlap
 // For each rank the start of the list of the supernodes that have it as ancestor; then these lists, each supernode with
 // the place of the ancestor.
-layout(std430, binding = 7) readonly restrict buffer Below { uint below[]; };
+layout(std430, binding = 7) readonly restrict buffer Below { WORDS below[]; };
 
 layout(push_constant) uniform Push {
     uint most;
@@ -57,7 +57,7 @@ void replace(uvec4 arc, uvec4 more, uint rank, uint group, uint low_depth, uint 
 
 // Replace an arc through the nodes of a supernode that has the lower end in its list.
 void replace_through(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_low) {
-    Supernode s = supernodes[group];
+    Supernode s = SUPERNODE(group);
     uint column = NONE;
     for (uint i = 0; i < s.size; ++i) {
         uint row = first_arc_of(s, i);
@@ -70,8 +70,8 @@ void replace_through(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_
 
 void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
     uint low = arc.x, high = arc.y, depth = more.y;
-    uint k = below[low] + lane, end = below[low + 1];
-    Supernode s = supernodes[more.x];
+    uint k = WORD(below, low) + lane, end = WORD(below, low + 1);
+    Supernode s = SUPERNODE(more.x);
     uint place = low - s.first_node, low_depth = s.depth + place;
     if (place + 1 + lane < s.size) {
         uint column = high >= s.first_node ? s.num_ancestors + high - s.first_node : place_of(s, depth);
@@ -85,12 +85,12 @@ void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
         uint group[AT_ONCE], to_low[AT_ONCE], first[AT_ONCE];
         for (uint i = 0; i < AT_ONCE; ++i) {
             uint entry = num_nodes + 1 + 2 * min(k + i * lanes, end - 1);
-            group[i] = below[entry];
-            to_low[i] = below[entry + 1];
+            group[i] = WORD(below, entry);
+            to_low[i] = WORD(below, entry + 1);
         }
         for (uint i = 0; i < AT_ONCE; ++i) {
-            uint word = 2 * (supernodes[group[i]].first_arc + to_low[i]) + (arc.z % 2 == 0 ? 1 : 0);
-            first[i] = supernodes[group[i]].size > 1 ? 0 : WEIGHT(word);
+            uint word = 2 * (SUPERNODE(group[i]).first_arc + to_low[i]) + (arc.z % 2 == 0 ? 1 : 0);
+            first[i] = SUPERNODE(group[i]).size > 1 ? 0 : WEIGHT(word);
         }
         for (uint i = 0; i < AT_ONCE && k + i * lanes < end; ++i) {
             if (first[i] <= more.z) replace_through(arc, more, low_depth, group[i], to_low[i]);

@@ -41,7 +41,7 @@ void hand_over(Supernode s, uint count, uint base) {
         }
         if (s.num_ancestors == 0) return;
         count = s.parent_place + 1;
-        s = supernodes[s.parent];
+        s = SUPERNODE(s.parent);
     }
 }
 #endif
@@ -51,7 +51,7 @@ void hand_over(Supernode s, uint count, uint base) {
 // number of nodes above those that have been searched.
 uint search_upward(uint rank, uint offset, bool backward, uint base) {
     uint lid = gl_LocalInvocationIndex, with = backward ? 1 : 0, against = 1 - with;
-    Supernode s = supernodes[supernode_of[rank]];
+    Supernode s = SUPERNODE(supernode_of[rank]);
     uint count = rank - s.first_node + 1, before = 0;  // nodes of the supernode on the path
     barrier();
     for (uint i = lid; i < s.depth + count; i += WORKGROUP_SIZE) {
@@ -91,7 +91,7 @@ uint search_upward(uint rank, uint offset, bool backward, uint base) {
             if (from == UNREACHABLE) continue;
             extend_to(ancestor_depth[s.first_ancestor + k], from, WEIGHT(2 * (first_arc_of(s, i) + k) + with));
         }
-        s = supernodes[parent];
+        s = SUPERNODE(parent);
         count = next_count;
         barrier();
     }
