@@ -49,6 +49,12 @@ VARIANTS = {
             *("delta_step", "delta_step_array", "delta_step_subgroup"),
             *("dijkstra_scan", "threshold_relax", "threshold_relax_predecessors"),
             *("path", "path_parents", "path_fill", "voronoi_hook", "tree_arcs", "reweigh"),
+            *("customize_weights", "customize_basic_outside", "customize_basic_inside", "customize_basic_fronts"),
+            *("customize_perfect_outside", "customize_perfect_inside", "customize_perfect_fronts"),
+            *("customize_prune", "customize_pack", "recustomize_begin", "recustomize_gather", "recustomize_pack"),
+            *("recustomize_restore", "recustomize_spread", "label_rows", "label_symmetry"),
+            *("phast_climb", "phast_mark", "phast_meet", "phast_pairs", "phast_sweep", "phast_unpack"),
+            *("phast_unpack_many", "phast_parents", "phast_upward", "phast_upward_many", "phast_sweep_many"),
         ),
     ),
 }

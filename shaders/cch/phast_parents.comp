@@ -4,6 +4,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
+#include "split.glsl"
 #define WORK_BINDING 3
 #define MARKS_BINDING 4
 #include "unpack.glsl"
@@ -43,7 +44,7 @@ void find_parent(uint place) {
     for (uint k = first_in[rank]; k < end && !is_over; k += AT_ONCE) {
         uvec2 arcs[AT_ONCE];
         uint before[AT_ONCE], from[AT_ONCE];
-        for (uint i = 0; i < AT_ONCE; ++i) arcs[i] = arcs_in[min(k + i, end - 1)];
+        for (uint i = 0; i < AT_ONCE; ++i) arcs[i] = PAIR(arcs_in, min(k + i, end - 1));
         for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == rank ? 0 : MARK_OF(arcs[i].x);
         for (uint i = 0; i < AT_ONCE; ++i) from[i] = before[i] == 0 ? UNREACHABLE : LIST(before[i] - 1).y;
         for (uint i = 0; i < AT_ONCE && k + i < end; ++i) {

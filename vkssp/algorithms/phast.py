@@ -140,7 +140,7 @@ class Phast(Resource):
             renumbered = graph.renumbered
             assert renumbered.hierarchy is not None
             self._num_ranks = renumbered.hierarchy.num_nodes
-            if reason := unfit(self._device, renumbered.hierarchy):
+            if reason := unfit(self._device, renumbered.hierarchy, renumbered.graph):
                 raise DeviceError(reason)
             needed = graph.missing("hierarchy", bytes_of(self._device, renumbered.hierarchy, renumbered.graph))
             needed += 4 * self._num_ranks + (8 * renumbered.num_nodes if renumbered.contracted else 0)
@@ -170,28 +170,30 @@ class Phast(Resource):
         self._timestamps = Timestamps(device, 2, owner=self)
         height = height_of(hierarchy)
         counting = {_SWEEP_COUNTING_CONSTANT: int(self._counting > 0)}
+        shader, constants = customized.shader("phast_upward")
         self._upward = Kernel(
             device,
-            "phast_upward",
+            shader,
             bindings=9,
             workgroup_size=self._size,
-            constants={HEIGHT_CONSTANT: height, TOP_CONSTANT: len(customized.top.nodes), **counting},
+            constants={**constants, HEIGHT_CONSTANT: height, TOP_CONSTANT: len(customized.top.nodes), **counting},
             shared_bytes=8 * height,
             owner=self,
         )
         self._top_distances = Buffer(device, top_bytes(customized.top, 1), name="the distances at the top", owner=self)
-        climb = climb_kernel(device, customized.top, self._size, self, of_tree=True, counting=self._counting > 0)
+        climb = climb_kernel(customized, self._size, self, of_tree=True, counting=self._counting > 0)
         self._climb = climb.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
             *(customized.top_nodes, customized.top_ancestors, self._dist, self._counts, self._top_distances),
         )
+        shader, constants = customized.shader("phast_sweep")
         sweep = Kernel(
             device,
-            "phast_sweep",
+            shader,
             bindings=5,
             push_constants=4,
             workgroup_size=self._size,
-            constants=counting,
+            constants={**constants, **counting},
             shared_bytes=4 * self._size,
             owner=self,
         )

@@ -198,27 +198,28 @@ class SweepBatch(Resource):
         self._most_rows = max(1, min(self.searches, _MOST_BYTES // max(1, row_bytes)))
         self.download = Download(device, row_bytes * self._most_rows, self)
         self._timestamps = Timestamps(device, 4, owner=self)
-        constants = {SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: int(is_part)}
         height = height_of(hierarchy)
         size = min(128, device.limits.workgroup_size)
+        shader, constants = customized.shader("phast_upward_many")
         self._upward = Kernel(
             device,
-            "phast_upward_many",
+            shader,
             bindings=BINDINGS,
             push_constants=3,
             workgroup_size=size,
-            constants={HEIGHT_CONSTANT: height, SEARCHES_CONSTANT: tile},
+            constants={**constants, HEIGHT_CONSTANT: height, SEARCHES_CONSTANT: tile},
             shared_bytes=8 * height,
             owner=self,
         )
         self._flat = 1 << min(256, device.limits.workgroup_size).bit_length() - 1
+        shader, constants = customized.shader("phast_sweep_many")
         self._sweep = Kernel(
             device,
-            "phast_sweep_many",
+            shader,
             bindings=8,
             push_constants=7,
             workgroup_size=self._flat,
-            constants=constants,
+            constants={**constants, SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: int(is_part)},
             owner=self,
         )
         self._swept = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, ranks)

@@ -20,8 +20,10 @@ import numpy.typing as npt
 
 from vkssp.cch.fronts import MOST_ROUNDS, WORDS_CONSTANT, chain_size, front_words
 from vkssp.cch.recustomized import PartialCustomization, Weights, pays
-from vkssp.cch.topology import Batch, Topology, ancestor_counts, topologies
+from vkssp.cch.topology import SUPERNODE, Batch, Topology, ancestor_counts, topologies
+from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.errors import DeviceError, MemoryShortageError
+from vkssp.gpu import split_buffer
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
@@ -66,15 +68,20 @@ def height_of(hierarchy: Hierarchy) -> int:
     return max(1, hierarchy.tree_height)
 
 
-def unfit(device: Device, hierarchy: Hierarchy) -> str:
+def unfit(device: Device, hierarchy: Hierarchy, graph: Graph) -> str:
     """Return why a device cannot search a hierarchy, and what to do; empty if it can, provided that memory is free."""
     name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
-    most, least = (
-        device.limits.buffer,
-        8 * max(hierarchy.num_arcs, int((hierarchy.size * hierarchy.num_ancestors).sum())),
-    )
-    if least > most:
-        return f"the arcs of the hierarchy need {least} bytes, {name} binds {most} at most; {cure}"
+    most, lacks = device.limits.buffer, "" if can_split(device) else " and lacks bufferDeviceAddress"
+    ancestors, nodes, arcs = 4 * len(hierarchy.ancestor), 8 * hierarchy.num_nodes, 4 * graph.num_arcs
+    for what, needed, can_be_split in (
+        ("the arcs of the hierarchy", 8 * hierarchy.num_arcs, True),
+        ("the supernodes", SUPERNODE.itemsize * hierarchy.num_supernodes, True),
+        ("the ancestors", ancestors, False),
+        ("the rows of downward arcs", nodes, False),
+        ("the weights of the graph", arcs, False),
+    ):
+        if needed > most and (lacks or not can_be_split):
+            return f"{what} need {needed} bytes, {name} binds {most} at most{lacks if can_be_split else ''}; {cure}"
     height, room = height_of(hierarchy), device.limits.shared_memory
     if (least := PAIR_BYTES * height + PAIR_FIXED_BYTES) > room:
         return (
@@ -103,12 +110,12 @@ class CustomizedHierarchy(Resource):
 
     Attributes
     ----------
-    weights : Buffer
+    weights : Buffer or SplitBuffer
         The upward and the downward weight of each arc.
-    rows, arcs : Buffer
+    rows, arcs : Buffer or SplitBuffer
         For each rank the index of the first downward arc to it that sweeps need, and the number of these arcs. For each
         of these arcs the rank of the ancestor, and the weight.
-    supernodes, supernode_of, ancestor_depth : Buffer
+    supernodes, supernode_of, ancestor_depth : Buffer or SplitBuffer
         The hierarchy, see `Topology`.
     top : Top
         The top of the hierarchy, where many workgroups search upward.
@@ -134,7 +141,7 @@ class CustomizedHierarchy(Resource):
         lengths, _ = ancestor_counts(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
         self.num_downward = int(lengths.sum())
-        if reason := unfit(device, hierarchy):
+        if reason := unfit(device, hierarchy, graph):
             raise DeviceError(reason)
         self._topologies = topologies(device)
         self.topology: Topology | None = None
@@ -158,9 +165,9 @@ class CustomizedHierarchy(Resource):
             self.rows.write(rows)
         # The host writes to it and the device reads it once, without a copy of the device's own.
         self._given = Buffer(self.device, 4 * num_given, mapped=True, name="the weights of the graph", owner=self)
-        self.weights = self._buffer("the weights of the hierarchy", 8 * num_arcs)
-        marks = self._buffer("the marks of arcs", 4 * num_arcs)
-        self.arcs = self._buffer("the downward arcs", 8 * self.num_downward)
+        self.weights = topology.array("the weights of the hierarchy", 8 * num_arcs, 8, self)
+        marks = topology.array("the marks of arcs", 4 * num_arcs, 4, self)
+        self.arcs = topology.array("the downward arcs", 8 * self.num_downward, 8, self)
         status = self._buffer("the status of customization", 4 * STATUS_WORDS)
         self._status = Buffer(self.device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._timestamps = Timestamps(self.device, len(_STAGES) + 1, owner=self)
@@ -194,8 +201,8 @@ class CustomizedHierarchy(Resource):
         with self._recording.record() as recording:
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
-            recording.fill(weights, UNREACHABLE)
-            recording.fill(marks, 0)
+            split_buffer.fill(recording, weights, UNREACHABLE)
+            split_buffer.fill(recording, marks, 0)
             recording.fill(status, 0)
             if self._partial is not None:
                 recording.copy(given, self._partial.given, given.nbytes)
@@ -212,7 +219,7 @@ class CustomizedHierarchy(Resource):
                     recording.barrier()
             if self._partial is not None:
                 recording.barrier("compute", "transfer")
-                recording.copy(weights, self._partial.basic, weights.nbytes)
+                split_buffer.copy_to(recording, weights, self._partial.basic, weights.nbytes)
                 recording.barrier("transfer", "compute")
             recording.timestamp(self._timestamps, 2)
             for of_inside, of_outside in levels:
@@ -278,14 +285,19 @@ class CustomizedHierarchy(Resource):
     def _groups(self, items: int, size: int = 0) -> int:
         return min(max(1, -(-items // (size or self._workgroup))), self.device.limits.workgroups)
 
+    def shader(self, name: str) -> tuple[str, dict[int, int]]:
+        """Return the name of a shader for the arrays of the hierarchy, and further constants that it takes."""
+        return of_arrays(self.device, name, [self.weights])
+
     def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0, words: int = 0) -> Kernel:
+        shader, constants = self.shader(name)
         return Kernel(
             self.device,
-            name,
+            shader,
             bindings=bindings,
             push_constants=push_constants,
             workgroup_size=size or self._workgroup,
-            constants={WORDS_CONSTANT: words} if words else None,
+            constants={**constants, **({WORDS_CONSTANT: words} if words else {})},
             shared_bytes=4 * words,
             owner=self,
         )
@@ -298,7 +310,7 @@ class CustomizedHierarchy(Resource):
         """Whether the buffer of `below` is on the device already."""
         return self.topology is not None and self.topology.has_below
 
-    def below(self) -> Buffer:
+    def below(self) -> Array:
         """Return the supernodes below each node, which unpacking needs; see `Topology.below`."""
         assert self.topology is not None
         return self.topology.below()

@@ -126,13 +126,14 @@ class LabelRows(Resource):
         status = Buffer(device, 4 * _STATUS_WORDS, name="the status of labels", owner=self)
         self._status = Buffer(device, 4 * _STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
+        shader, constants = customized.shader("label_rows")
         kernel = Kernel(
             device,
-            "label_rows",
+            shader,
             bindings=_BINDINGS,
             push_constants=2,
             workgroup_size=_size_on(device),
-            constants={_IS_SYMMETRIC_CONSTANT: int(is_symmetric), PARTS_CONSTANT: self.num_parts},
+            constants={**constants, _IS_SYMMETRIC_CONSTANT: int(is_symmetric), PARTS_CONSTANT: self.num_parts},
             shared_bytes=4,
             owner=self,
         )
@@ -271,7 +272,10 @@ class Labels(Resource):
         with contextlib.ExitStack() as stack:
             found = Buffer(device, 4, mapped=True, name="whether arcs are symmetric", owner=self)
             stack.callback(found.close)
-            kernel = Kernel(device, "label_symmetry", bindings=2, push_constants=1, workgroup_size=size, owner=self)
+            shader, constants = self._customized.shader("label_symmetry")
+            kernel = Kernel(
+                device, shader, bindings=2, push_constants=1, workgroup_size=size, constants=constants, owner=self
+            )
             stack.callback(kernel.close)
             bound = kernel.on(self._customized.weights, found)
             found.view()[:] = 0

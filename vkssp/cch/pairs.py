@@ -84,13 +84,14 @@ class Pairs(Resource):
         size = min(_SOFTWARE_SIZE if device.info.kind == "cpu" else size, device.limits.workgroup_size)
         if size not in self._kernels:
             height = height_of(customized.hierarchy)
+            shader, constants = customized.shader("phast_pairs")
             self._kernels[size] = Kernel(
                 device,
-                "phast_pairs",
+                shader,
                 bindings=9,
                 push_constants=3,
                 workgroup_size=size,
-                constants={1: height, TOP_CONSTANT: len(customized.top.nodes)},
+                constants={**constants, 1: height, TOP_CONSTANT: len(customized.top.nodes)},
                 shared_bytes=PAIR_BYTES * height + PAIR_FIXED_BYTES,
                 owner=self,
             )
@@ -111,14 +112,16 @@ class Pairs(Resource):
             size = min(_SIZE_FOR_FEW, limits.workgroup_size)
             hierarchy = (customized.supernodes, customized.supernode_of, self._status, customized.weights)
             if not self._kernels_at_top:
-                climb = climb_kernel(device, customized.top, size, self, of_tree=False)
+                climb = climb_kernel(customized, size, self, of_tree=False)
+                shader, constants = customized.shader("phast_meet")
+                constants |= {1: height_of(customized.hierarchy), TOP_CONSTANT: len(customized.top.nodes)}
                 meet = Kernel(
                     device,
-                    "phast_meet",
+                    shader,
                     bindings=6,
                     push_constants=2,
                     workgroup_size=size,
-                    constants={1: height_of(customized.hierarchy), TOP_CONSTANT: len(customized.top.nodes)},
+                    constants=constants,
                     shared_bytes=8,
                     owner=self,
                 )

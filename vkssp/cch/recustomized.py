@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from vkssp.cch.fronts import WORDS_CONSTANT, Front, chain_size, front_of, front_words
 from vkssp.cch.topology import Topology
+from vkssp.engine.arrays import Array, of_arrays
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
@@ -52,10 +53,10 @@ class Weights(NamedTuple):
     status: Buffer
     mapped: Buffer
     given: Buffer
-    weights: Buffer
-    marks: Buffer
+    weights: Array
+    marks: Array
     rows: Buffer
-    arcs: Buffer
+    arcs: Array
 
 
 class _Level(NamedTuple):
@@ -96,7 +97,7 @@ class PartialCustomization(Resource):
 
     Attributes
     ----------
-    basic : Buffer
+    basic : Buffer or SplitBuffer
         Weights of basic customization, which each customization of all arcs writes here, too.
     given : Buffer
         Weights of the graph, which that copies here.
@@ -130,9 +131,10 @@ class PartialCustomization(Resource):
         count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
         self._first_below: npt.NDArray[np.uint32] = np.concatenate([[0], np.cumsum(count)]).astype(np.uint32)
         self._number = 0
-        self._room = min(hierarchy.num_arcs, max(LEAST_ROOM, int(ROOM_SHARE * hierarchy.num_arcs)))
+        most = min(hierarchy.num_arcs, device.limits.buffer // 8)
+        self._room = min(most, max(LEAST_ROOM, int(ROOM_SHARE * hierarchy.num_arcs)))
         self._first_list = _HEAD + hierarchy.num_levels + 1
-        self.basic = self._buffer("the weights of basic customization", 8 * hierarchy.num_arcs)
+        self.basic = topology.array("the weights of basic customization", 8 * hierarchy.num_arcs, 8, self)
         before = self._buffer("the weights before a change", 8 * self._room)
         listed = self._buffer("the listed supernodes", 16 * hierarchy.num_supernodes)
         state = self._buffer("the state of a change", 4 * (_STATE + hierarchy.num_levels))
@@ -270,13 +272,14 @@ class PartialCustomization(Resource):
         return min(max(1, wanted), self._most_groups, self.device.limits.workgroups)
 
     def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0, words: int = 0) -> Kernel:
+        shader, constants = of_arrays(self.device, name, [self.basic])
         return Kernel(
             self.device,
-            name,
+            shader,
             bindings=bindings,
             push_constants=push_constants,
             workgroup_size=size or self._workgroup,
-            constants={WORDS_CONSTANT: words} if words else None,
+            constants={**constants, **({WORDS_CONSTANT: words} if words else {})},
             shared_bytes=4 * words,
             owner=self,
         )

@@ -9,6 +9,7 @@ searches is a dispatch. Nodes at the top are numbered in the order of their rank
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
+
+if TYPE_CHECKING:
+    from vkssp.cch.customized import CustomizedHierarchy
 
 #: Specialization constant of the shaders: the number of nodes at the top.
 TOP_CONSTANT = 5
@@ -127,12 +131,14 @@ def top_bytes(top: Top, num_searches: int) -> int:
 
 
 def climb_kernel(
-    device: Device, top: Top, size: int, owner: Resource, *, of_tree: bool, counting: bool = False
+    customized: CustomizedHierarchy, size: int, owner: Resource, *, of_tree: bool, counting: bool = False
 ) -> Kernel:
     """Return the kernel of one level of the searches at the top, of a tree or of pairs, in workgroups of a size."""
-    constants = {_IS_TREE_CONSTANT: int(of_tree), _COUNTING_CONSTANT: int(counting), TOP_CONSTANT: len(top.nodes)}
+    shader, constants = customized.shader("phast_climb")
+    constants |= {_IS_TREE_CONSTANT: int(of_tree), _COUNTING_CONSTANT: int(counting)}
+    constants |= {TOP_CONSTANT: len(customized.top.nodes)}
     return Kernel(
-        device, "phast_climb", bindings=9, push_constants=5, workgroup_size=size, constants=constants, owner=owner
+        customized.device, shader, bindings=9, push_constants=5, workgroup_size=size, constants=constants, owner=owner
     )
 
 

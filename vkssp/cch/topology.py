@@ -17,6 +17,7 @@ import numpy as np
 
 from vkssp.cch import top as at_top
 from vkssp.cch.fronts import MOST_ROUNDS, Front, front_of
+from vkssp.engine.arrays import Array, can_split, make_array
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -77,6 +78,16 @@ def ancestor_counts(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
     return outside, outside + np.arange(hierarchy.num_nodes) - np.repeat(first_node, hierarchy.size)
 
 
+def is_split(device: Device, hierarchy: Hierarchy) -> bool:
+    """Return whether a device has arrays of a hierarchy in several buffers, because one buffer is too small for one.
+
+    These are the arrays with items for arcs, supernodes, or supernodes below nodes; all of them are, or none is.
+    """
+    below = 4 * (hierarchy.num_nodes + 1) + 8 * len(hierarchy.ancestor)
+    largest = max(8 * hierarchy.num_arcs, SUPERNODE.itemsize * hierarchy.num_supernodes, below)
+    return largest > device.limits.buffer and can_split(device)
+
+
 def supernodes_below(hierarchy: Hierarchy) -> Uint32s:
     """Return for each rank the supernodes that have it as ancestor, uint32.
 
@@ -97,7 +108,7 @@ class Topology(Resource):
     ----------
     holders : set of int
         Creation numbers of the customized hierarchies that use it.
-    supernodes, supernode_of : Buffer
+    supernodes, supernode_of : Buffer or SplitBuffer
         The supernodes, and the supernode of each rank.
     ancestors, ancestor_depth : Buffer
         Ranks of the ancestors of all supernodes, and the number of nodes above each.
@@ -111,7 +122,7 @@ class Topology(Resource):
         Supernodes for pairs of their ancestors, and for triangles that have two nodes in them; see `customize_*.comp`.
     """
 
-    supernodes: Buffer
+    supernodes: Array
     supernode_of: Buffer
     ancestors: Buffer
     ancestor_depth: Buffer
@@ -127,7 +138,7 @@ class Topology(Resource):
         self.holders: set[int] = set()
         self._first_out, self._head = graph.first_out, graph.head
         self.lock, self._is_made = threading.Lock(), False
-        self._below: Buffer | None = None
+        self._below: Array | None = None
         super().__init__(owner)
 
     def suits(self, hierarchy: Hierarchy, graph: Graph) -> bool:
@@ -161,13 +172,13 @@ class Topology(Resource):
         """Whether the buffer of `below` is on the device already."""
         return self._below is not None
 
-    def below(self) -> Buffer:
+    def below(self) -> Array:
         """Return the supernodes below each node, see `supernodes_below`; uploaded on the first call."""
         with self.lock:
             if self._below is None:
                 values = supernodes_below(self.hierarchy)
                 with contextlib.ExitStack() as stack:
-                    made = Buffer(self.device, values.nbytes, name="the supernodes below nodes", owner=self)
+                    made = self.array("the supernodes below nodes", values.nbytes, 4)
                     stack.callback(made.close)
                     made.write(values)
                     stack.pop_all()
@@ -195,7 +206,9 @@ class Topology(Resource):
         tail, head = (hierarchy.rank[nodes] for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
         place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
-        self.supernodes = self._upload("the supernodes", supernodes.view(np.uint32))
+        self.supernodes = self.array("the supernodes", supernodes.nbytes, SUPERNODE.itemsize)
+        if supernodes.nbytes:
+            self.supernodes.write(supernodes.view(np.uint32))
         self.supernode_of = self._upload("the supernode of each node", hierarchy.supernode)
         self.ancestors = self._upload("the ancestors", hierarchy.ancestor)
         self.ancestor_depth = self._upload("the depths of ancestors", hierarchy.depth[hierarchy.ancestor])
@@ -235,6 +248,11 @@ class Topology(Resource):
             front = front_of(self.device, size[groups], hierarchy.num_ancestors[groups], lanes)
             levels[int(level[begin])].append(Batch(begin, end, lanes, int(size[groups].max()), front))
         return Stages(self._upload(f"the order of {name}", np.append(chosen, 0).astype(np.uint32)), levels)
+
+    def array(self, name: str, nbytes: int, item_bytes: int, owner: Resource | None = None) -> Array:
+        """Return an array in one buffer or, if the hierarchy is too large for that, in several."""
+        split = is_split(self.device, self.hierarchy)
+        return make_array(self.device, nbytes, name, owner or self, split=split, item_bytes=item_bytes)
 
     def _upload(self, name: str, values: Uint32s) -> Buffer:
         buffer = Buffer(self.device, values.nbytes, name=name, owner=self)

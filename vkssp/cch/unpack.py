@@ -18,6 +18,7 @@ import numpy.typing as npt
 from vkssp.algorithm import Terminal
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, height_of
 from vkssp.cch.pairs import KEPT
+from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.path import MOST_ARCS
 from vkssp.errors import DeviceError
@@ -102,7 +103,8 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     work, marks, below = _sizes(hierarchy, _most(hierarchy, device))
     incoming = 4 * (renumbered.num_nodes + 1) + 8 * renumbered.num_arcs
     needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
-    if max(marks, below, 8 * renumbered.num_arcs) > device.limits.buffer or needed > device.free_bytes():
+    whole = () if can_split(device) else (below, 8 * renumbered.num_arcs)
+    if max(work, marks, *whole) > device.limits.buffer or needed > device.free_bytes():
         return False
     return int(renumbered.num_arcs_in.max(initial=0)) <= MOST_ARCS
 
@@ -185,11 +187,13 @@ class Unpacker(Resource):
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             height = height_of(hierarchy)
-            self._mark = self._kernel("phast_mark", 8, 4, {1: height}, 16 * height + 4).on(*topology, *found, labels)
-            self._unpack = self._kernel("phast_unpack", 8, 5).on(*topology, *found, below)
-            many = self._kernel("phast_unpack_many", 8, 5, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
+            weights = [customized.weights]
+            mark = self._kernel("phast_mark", weights, 8, 4, {1: height}, 16 * height + 4)
+            self._mark = mark.on(*topology, *found, labels)
+            self._unpack = self._kernel("phast_unpack", weights, 8, 5).on(*topology, *found, below)
+            many = self._kernel("phast_unpack_many", weights, 8, 5, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
-            parents = self._kernel("phast_parents", 5, 4, size=_SIZE_OF_MANY)
+            parents = self._kernel("phast_parents", [arcs_in], 5, 4, size=_SIZE_OF_MANY)
             self._parents = parents.on(first_in, arcs_in, terminals, self._work, self._marks)
             # Made last and so closed first: submitted work must end before its buffers are freed.
             self._recording = Recording(self._device, owner=self)
@@ -204,6 +208,7 @@ class Unpacker(Resource):
     def _kernel(
         self,
         name: str,
+        arrays: Sequence[Array],
         bindings: int,
         push_constants: int,
         constants: Mapping[int, int] = MappingProxyType({}),
@@ -211,13 +216,14 @@ class Unpacker(Resource):
         size: int = _SIZE,
     ) -> Kernel:
         size = min(_SOFTWARE_SIZE if self._device.info.kind == "cpu" else size, self._device.limits.workgroup_size)
+        shader, of_split = of_arrays(self._device, name, arrays)
         return Kernel(
             self._device,
-            name,
+            shader,
             bindings=bindings,
             push_constants=push_constants,
             workgroup_size=size,
-            constants=constants,
+            constants={**of_split, **constants},
             shared_bytes=shared_bytes,
             owner=self,
         )

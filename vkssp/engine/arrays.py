@@ -15,7 +15,8 @@ Array = Buffer | SplitBuffer
 #: Most arcs that kernels can number, those to pieces of nodes included: a stride over all invocations of a dispatch
 #: must still fit into 32 bits after the last arc.
 MOST_ARCS = 2**32 - 2**26
-#: Bytes of the items that `part_bits` is meant for: a node and a weight. Parts of larger items hold fewer of them.
+#: Bytes of the items that `part_bits` is meant for: a node and a weight. Parts of larger items hold fewer of them, by a
+#: power of two.
 PAIR_BYTES = 8
 
 # Specialization constant of shaders/include/split.glsl, and the ending of the names of the shaders.
@@ -24,7 +25,7 @@ _PART_BITS_CONSTANT, _ENDING = 9, "_split"
 
 def part_bits(device: Device) -> int:
     """Return the binary logarithm of the number of pairs, or of single words, in a part of a split array."""
-    return max(1, (device.limits.buffer // PAIR_BYTES).bit_length() - 1)
+    return max(3, (device.limits.buffer // PAIR_BYTES).bit_length() - 1)
 
 
 def can_split(device: Device) -> bool:
@@ -59,7 +60,7 @@ def make_array(
     """
     if not split:
         return Buffer(device, nbytes, name=name, owner=owner)
-    part_bytes = min(item_bytes, PAIR_BYTES) << part_bits(device)
+    part_bytes = item_bytes << part_bits(device) - ((item_bytes - 1) // PAIR_BYTES).bit_length()
     return SplitBuffer(device, nbytes, part_bytes=part_bytes, name=name, owner=owner)
 
 

@@ -103,10 +103,22 @@ class SplitBuffer(Resource):
         return data.view(dtype)
 
 
-def copy_to(recording: Recording, source: Buffer, target: Buffer | SplitBuffer, nbytes: int) -> None:
-    """Record a copy of the first bytes of a buffer to an array in one buffer or several."""
-    if isinstance(target, Buffer):
-        recording.copy(source, target, nbytes)
-        return
-    for part, place, start, size in target.pieces(0, nbytes):
-        recording.copy(source, part, size, start, place)
+def copy_to(recording: Recording, source: Buffer | SplitBuffer, target: Buffer | SplitBuffer, nbytes: int) -> None:
+    """Record a copy of the first bytes of an array to another one, each in one buffer or several."""
+    for part, place, start, size in _pieces(target, 0, nbytes):
+        for of_source, offset, done, count in _pieces(source, start, size):
+            recording.copy(of_source, part, count, offset, place + done)
+
+
+def _pieces(array: Buffer | SplitBuffer, offset: int, nbytes: int) -> Iterator[tuple[Buffer, int, int, int]]:
+    """Yield what `SplitBuffer.pieces` does, for an array in one buffer or several."""
+    if isinstance(array, SplitBuffer):
+        yield from array.pieces(offset, nbytes)
+    elif nbytes:
+        yield array, offset, 0, nbytes
+
+
+def fill(recording: Recording, array: Buffer | SplitBuffer, value: int) -> None:
+    """Record that each word of an array in one buffer or several is set to a value."""
+    for part in array.parts if isinstance(array, SplitBuffer) else [array]:
+        recording.fill(part, value)

@@ -328,7 +328,8 @@ def share(
     assert not isinstance(device, CpuDevice)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
-    if sweeps and algorithm == AUTO and renumbered.hierarchy is not None and unfit(opened, renumbered.hierarchy):
+    hierarchy = renumbered.hierarchy
+    if sweeps and algorithm == AUTO and hierarchy is not None and unfit(opened, hierarchy, renumbered.graph):
         sweeps = False
         if isinstance(graph, Graph):
             renumbered = RenumberedGraph(graph, order)

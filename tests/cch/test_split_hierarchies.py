@@ -1,0 +1,139 @@
+"""Hierarchies whose arrays do not fit into one buffer each, on a device whose limits are masked, beside Dijkstra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.cch.test_customization import dense
+from tests.cch.test_recustomized import on_device, state
+from tests.conftest import open_device
+from tests.support.graphs import check_path, grid, heap_dijkstra
+from vkssp import UNREACHABLE, DeviceError, Solver, prepare
+from vkssp.cch import label_pairs, labels, recustomized, topology, unpack
+from vkssp.cch.topology import SUPERNODE
+from vkssp.engine import arrays
+from vkssp.gpu.device import Device
+from vkssp.gpu.mask import MASK_VARIABLE
+from vkssp.gpu.split_buffer import NEEDS, SplitBuffer
+
+#: Bytes that the masked device binds, too few for the arcs of the graph's hierarchy, its supernodes and what is below.
+LIMIT = 1 << 17
+GRAPH = prepare(grid(60))
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Device]:
+    """Open a device that binds little at once."""
+    with pytest.MonkeyPatch.context() as patch:  # only while it is opened, as other fixtures open devices, too
+        patch.setenv(MASK_VARIABLE, f"storage_range={LIMIT}")
+        opened = open_device()
+    with opened:
+        yield opened
+
+
+@pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split the arrays of all hierarchies into parts of 64 pairs, of 8 supernodes."""
+    monkeypatch.setattr(topology, "is_split", lambda device, hierarchy: True)
+    monkeypatch.setattr(arrays, "part_bits", lambda device: 6)
+
+
+def check_questions(solver: Solver) -> None:
+    """Compare answers to all questions with the distances of Dijkstra's algorithm."""
+    graph, nodes = solver.graph, [3, 1234, 77, 3599 % solver.graph.num_nodes, 3]
+    exact = np.array([heap_dijkstra(graph, source) for source in nodes])
+    assert np.array_equal(solver.distances(nodes[0]), exact[0])
+    assert np.array_equal(solver.distances(nodes), exact)
+    assert np.array_equal(solver.table(nodes, nodes[::-1]), exact[:, nodes[::-1]])
+    sources, targets = np.repeat(nodes, len(nodes)), np.tile(nodes, len(nodes))
+    assert np.array_equal(solver.pairs(sources, targets), exact[:, nodes].reshape(-1))
+    nearest = solver.nearest(nodes[:3])
+    assert np.array_equal(nearest.distance, exact[:3].min(axis=0))
+    for target in nodes:
+        if exact[0, target] == UNREACHABLE:
+            continue
+        assert solver.distance(nodes[0], target) == exact[0, target]
+        check_path(graph, solver.path(nodes[0], target), nodes[0], target, int(exact[0, target]))
+    trees = solver.trees(nodes[:2])
+    assert np.array_equal(trees.distance, exact[:2])
+
+
+def test_all_questions_and_weights_that_change(small: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    hierarchy, rng = GRAPH.hierarchy, np.random.default_rng(5)
+    assert hierarchy is not None and 8 * hierarchy.num_arcs > 3 * LIMIT
+    monkeypatch.setattr(recustomized, "FEWEST_ARCS", 0)
+    monkeypatch.setattr(recustomized, "SHARE", 1)
+    with Solver(GRAPH, device=small) as solver:
+        assert solver.algorithm == "phast"
+        made = on_device(solver)
+        of_arcs = [made.weights, made.arcs, made.supernodes]
+        assert all(isinstance(array, SplitBuffer) and len(array.parts) > 1 for array in of_arcs)
+        check_questions(solver)
+        for count in (GRAPH.num_arcs, 1, 5, 3):
+            changed = rng.choice(GRAPH.num_arcs, count, replace=False)
+            solver.set_weights(rng.integers(0, 200, count), changed)
+            check_questions(solver)
+
+
+def test_weights_and_downward_arcs_are_those_of_single_buffers(
+    device: Device, in_parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Supernodes of many nodes, and of few; the same after changes of few weights."""
+    monkeypatch.setattr(recustomized, "FEWEST_ARCS", 0)
+    monkeypatch.setattr(recustomized, "SHARE", 1)
+    rng = np.random.default_rng(3)
+    for graph in (prepare(grid(11, seed=4)), prepare(dense(rng))):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(topology, "is_split", lambda device, hierarchy: False)
+            whole = Solver(graph, "phast", device)
+        with whole, Solver(prepare(graph), "phast", device) as solver:
+            assert isinstance(on_device(solver).weights, SplitBuffer)
+            for count in (0, 1, 4, 2):
+                changed = rng.choice(graph.num_arcs, count, replace=False)
+                weights = rng.integers(0, 99, count)
+                for each in (whole, solver):
+                    each.set_weights(weights, changed)
+                for one, other in zip(state(solver), state(whole), strict=True):
+                    assert np.array_equal(one, other)
+
+
+def test_paths_are_unpacked_and_labels_made(device: Device, in_parts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(14, low=0, high=4))
+    monkeypatch.setattr(labels, "PAIRS_A_NODE", (0.0, 0.0))
+    found: list[bool] = []
+    path, find = unpack.Unpacker.path, label_pairs.LabelPairs.find
+    monkeypatch.setattr(unpack.Unpacker, "path", lambda *given: (found.append(True), path(*given))[1])
+    monkeypatch.setattr(label_pairs.LabelPairs, "find", lambda *given: (found.append(False), find(*given))[1])
+    with Solver(graph.with_weights(graph.weight + 1), "phast", device) as solver:
+        exact = heap_dijkstra(solver.graph, 3)
+        for target in (0, 100, 195):
+            check_path(solver.graph, solver.path(3, target), 3, target, int(exact[target]))
+        targets = np.tile(np.arange(graph.num_nodes), 30)
+        assert np.array_equal(solver.pairs(np.full(len(targets), 3), targets), exact[targets])
+    assert set(found) == {True, False}
+
+
+def test_devices_that_cannot_split_refuse_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    hierarchy = GRAPH.hierarchy
+    assert hierarchy is not None
+    needed = 8 * hierarchy.num_arcs
+    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={LIMIT} -{NEEDS}")
+    with open_device() as opened:
+        owned = len(opened.owned)
+        with pytest.raises(DeviceError, match=f"need {needed} bytes, .* binds {LIMIT} at most and lacks buffer.*; use"):
+            Solver(GRAPH, "phast", opened)
+        assert len(opened.owned) == owned
+    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={4 * len(hierarchy.ancestor) - 1}")
+    with open_device() as opened:
+        with pytest.raises(DeviceError, match=f"the ancestors need {4 * len(hierarchy.ancestor)} bytes, .*; use"):
+            Solver(GRAPH, "phast", opened)
+        with Solver(GRAPH, device=opened) as solver:
+            assert solver.algorithm != "phast"
+            assert np.array_equal(solver.distances(5), heap_dijkstra(GRAPH, 5))
+
+
+def test_a_supernode_takes_no_more_of_a_part_than_pairs_do() -> None:
+    assert 2**2 * 8 < SUPERNODE.itemsize <= 2**3 * 8, "the parts of shaders/include/hierarchy.glsl"
