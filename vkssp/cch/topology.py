@@ -134,7 +134,7 @@ class Topology(Resource):
     inside: Stages
 
     def __init__(self, owner: Topologies, hierarchy: Hierarchy, graph: Graph) -> None:
-        self.device, self.hierarchy = owner.device, hierarchy
+        self.device, self.hierarchy, self._is_split = owner.device, hierarchy, is_split(owner.device, hierarchy)
         self.holders: set[int] = set()
         self._first_out, self._head = graph.first_out, graph.head
         self.lock, self._is_made = threading.Lock(), False
@@ -251,8 +251,7 @@ class Topology(Resource):
 
     def array(self, name: str, nbytes: int, item_bytes: int, owner: Resource | None = None) -> Array:
         """Return an array in one buffer or, if the hierarchy is too large for that, in several."""
-        split = is_split(self.device, self.hierarchy)
-        return make_array(self.device, nbytes, name, owner or self, split=split, item_bytes=item_bytes)
+        return make_array(self.device, nbytes, name, owner or self, split=self._is_split, item_bytes=item_bytes)
 
     def _upload(self, name: str, values: Uint32s) -> Buffer:
         buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
