@@ -6,6 +6,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+#define PATH_BINDING 9
 #include "upward_search.glsl"
 #include "upward_labels.glsl"
 layout(std430, binding = 5) readonly restrict buffer Seeds {
@@ -27,7 +28,7 @@ uint search, seed;
 
 void handle_label(Supernode s, uint place, uint count, uint before) {
     uint first = (search * seeds_each + seed) * nodes_each + before;
-    label_distances[first + place] = found[s.depth + place];
+    label_distances[first + place] = found_at(s.depth + place);
     if (place == 0) {
         uint where = upward_labels_of(s.level, seed, seeds_each, search, num_searches);
         upward_labels[where].first_node[search % 4] = s.first_node;

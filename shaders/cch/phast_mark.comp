@@ -11,6 +11,11 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 1) const uint HEIGHT = 128;
+#define PATH_ENTRIES HEIGHT
+#define PATH_ARRAYS 4
+#define PATH_GROUP gl_WorkGroupID.y
+#define PATH_BINDING 8
+#include "path_entries.glsl"
 // by pair, side and depth: rank, distance, nodes of its supernode on the path to the root
 layout(std430, binding = 7) readonly restrict buffer UpwardLabels { uvec4 labels[]; };
 
@@ -22,9 +27,33 @@ layout(push_constant) uniform Push {
 };
 
 // By side and depth: distance of the node; its supernode, and whether the node lies on a shortest path.
-shared uint distance_at[2 * HEIGHT], supernode_at[2 * HEIGHT];
+shared uint distances[2 * NUM_SHARED], states[2 * NUM_SHARED];
 shared uint items;  // arcs found
 const uint GROUP = 0x3FFFFFFFu, MARK = 1 << 30, NEW_MARK = 1u << 31;
+
+uint distance_at(uint side, uint depth) {
+    return is_shared(depth) ? distances[side * NUM_SHARED + depth] : entries[entry_at(side, depth)];
+}
+
+uint state_at(uint side, uint depth) {
+    return is_shared(depth) ? states[side * NUM_SHARED + depth] : entries[entry_at(2 + side, depth)];
+}
+
+// Set a mark, and return the state before.
+uint mark(uint side, uint depth, uint bit) {
+    if (is_shared(depth)) return atomicOr(states[side * NUM_SHARED + depth], bit);
+    return atomicOr(entries[entry_at(2 + side, depth)], bit);
+}
+
+void put(uint side, uint depth, uint distance, uint state) {
+    if (is_shared(depth)) {
+        distances[side * NUM_SHARED + depth] = distance;
+        states[side * NUM_SHARED + depth] = state;
+    } else {
+        entries[entry_at(side, depth)] = distance;
+        entries[entry_at(2 + side, depth)] = state;
+    }
+}
 
 uint depth_of(uint rank) {
     Supernode s = SUPERNODE(supernode_of[rank]);
@@ -56,13 +85,12 @@ void main() {
         if (depth > bottom[side]) continue;
         uvec4 here = labels[first_label + i];
         uint group = supernode_of[here.x];
-        distance_at[i] = here.y;
         if (depth <= bottom[1 - side]) {
             uvec4 there = labels[first_label + (1 - side) * HEIGHT + depth];
             bool is_met = here.x == there.x && here.y != UNREACHABLE && extend(here.y, there.y) == best;
             group |= is_met ? MARK : 0;
         }
-        supernode_at[i] = group;
+        put(side, depth, here.y, group);
     }
     if (lid == 0) {
         items = HEADER.num_items;
@@ -74,54 +102,55 @@ void main() {
             HEADER.num_found = place + 1;
         }
     }
-    barrier();
-    uint side = lid / lanes, begin = side * HEIGHT, lane = lid % lanes;
+    synchronize();
+    uint side = lid / lanes, lane = lid % lanes;
     while (at[0] <= bottom[0] || at[1] <= bottom[1]) {
         for (uint i = 0; i < 2; ++i) count[i] = at[i] <= bottom[i] ? labels[first_label + i * HEIGHT + at[i]].z : 0;
-        uint nodes = side < 2 ? count[side] : 0, first = begin + at[side % 2];
+        uint nodes = side < 2 ? count[side] : 0, first = at[side % 2];
         Supernode s;
         uint group = 0;
         if (nodes != 0) {
-            group = supernode_at[first] & GROUP;
+            group = state_at(side, first) & GROUP;
             s = SUPERNODE(group);
         }
         // Arcs from or to ancestors outside the supernode.
         uint pairs = nodes == 0 ? 0 : nodes * s.num_ancestors;
         for (uint t = lane; t < pairs; t += lanes) {
             uint i = t / s.num_ancestors, k = t % s.num_ancestors, depth = ancestor_depth[s.first_ancestor + k];
-            uint above = begin + depth;
-            if ((supernode_at[above] & MARK) == 0) continue;
-            uint word = 2 * (first_arc_of(s, i) + k) + side, near = distance_at[first + i], far = distance_at[above];
+            if ((state_at(side, depth) & MARK) == 0) continue;
+            uint word = 2 * (first_arc_of(s, i) + k) + side;
+            uint near = distance_at(side, first + i), far = distance_at(side, depth);
             if (!fits(near, word, far)) continue;
-            atomicOr(supernode_at[first + i], MARK);
-            keep(s.first_node + i, labels[first_label + above].x, word, near, far, group, depth);
+            mark(side, first + i, MARK);
+            uint above = labels[first_label + side * HEIGHT + depth].x;
+            keep(s.first_node + i, above, word, near, far, group, depth);
         }
-        barrier();
+        synchronize();
         // Arcs inside the supernode, where one step leads from any node to any other: first the nodes, then the arcs.
         uint inside = nodes > 1 ? nodes * (nodes - 1) : 0;
         for (uint t = lane; t < inside; t += lanes) {
             uint i = t / nodes + 1, k = t % nodes;
-            if (k >= i || (atomicOr(supernode_at[first + k], 0) & MARK) == 0) continue;
+            if (k >= i || (mark(side, first + k, 0) & MARK) == 0) continue;
             uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
             // The new mark is not read before all nodes have been tested, so that the order does not matter.
-            if (fits(distance_at[first + i], word, distance_at[first + k])) atomicOr(supernode_at[first + i], NEW_MARK);
+            if (fits(distance_at(side, first + i), word, distance_at(side, first + k))) mark(side, first + i, NEW_MARK);
         }
-        barrier();
+        synchronize();
         for (uint t = lane; t < nodes; t += lanes) {
-            if (supernode_at[first + t] >= NEW_MARK) atomicOr(supernode_at[first + t], MARK);
+            if (state_at(side, first + t) >= NEW_MARK) mark(side, first + t, MARK);
         }
-        barrier();
+        synchronize();
         for (uint t = lane; t < inside; t += lanes) {
             uint i = t / nodes + 1, k = t % nodes;
-            if (k >= i || (supernode_at[first + k] & MARK) == 0) continue;
+            if (k >= i || (state_at(side, first + k) & MARK) == 0) continue;
             uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
-            uint near = distance_at[first + i], far = distance_at[first + k];
+            uint near = distance_at(side, first + i), far = distance_at(side, first + k);
             if (fits(near, word, far)) keep(s.first_node + i, s.first_node + k, word, near, far, group, s.depth + k);
         }
         at[0] += count[0];
         at[1] += count[1];
     }
-    barrier();
+    synchronize();
     if (lid == 0) HEADER.num_items = items;
     check_loops();
 }

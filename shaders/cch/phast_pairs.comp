@@ -10,6 +10,8 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #define TOP_BINDING 8
 #include "top.glsl"
+#define PATH_BINDING 9
+#define PATH_ARRAYS 4
 #include "upward_search.glsl"
 // source, its offset, target, its offset
 layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };
@@ -26,22 +28,36 @@ layout(push_constant) uniform Push {
     uint ends_at_top;
 };
 
-shared uvec2 forward[HEIGHT];  // node and distance in the upward search from the source, by depth
+shared uvec2 forward[NUM_SHARED];  // node and distance in the upward search from the source, by depth
 shared uint best, has_overflow;
 bool is_back;
 uint source_depth, source_above, pair_number;
 
+uvec2 forward_at(uint depth) {
+    return is_shared(depth) ? forward[depth] : uvec2(entries[entry_at(2, depth)], entries[entry_at(3, depth)]);
+}
+
+void put_forward(uint depth, uvec2 label) {
+    if (is_shared(depth)) {
+        forward[depth] = label;
+    } else {
+        entries[entry_at(2, depth)] = label.x;
+        entries[entry_at(3, depth)] = label.y;
+    }
+}
+
 void handle_label(Supernode s, uint place, uint count, uint before) {
     if (place >= count) return;
-    uint rank = s.first_node + place, depth = s.depth + place;
+    uint rank = s.first_node + place, depth = s.depth + place, distance = found_at(depth);
     if (pair_number < num_kept) {
-        labels[(2 * pair_number + uint(is_back)) * HEIGHT + depth] = uvec4(rank, found[depth], count, 0);
+        labels[(2 * pair_number + uint(is_back)) * HEIGHT + depth] = uvec4(rank, distance, count, 0);
     }
     if (!is_back) {
-        forward[depth] = uvec2(rank, found[depth]);
-    } else if (depth <= source_depth && depth >= source_above && forward[depth].x == rank && found[depth] != UNREACHABLE &&
-               forward[depth].y != UNREACHABLE) {
-        uint sum = extend(forward[depth].y, found[depth]);
+        put_forward(depth, uvec2(rank, distance));
+    } else if (depth <= source_depth && depth >= source_above && distance != UNREACHABLE) {
+        uvec2 other = forward_at(depth);
+        if (other.x != rank || other.y == UNREACHABLE) return;
+        uint sum = extend(other.y, distance);
         if (sum == UNREACHABLE) {
             sum_overflow = true;
         } else {

@@ -9,6 +9,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #define TOP_BINDING 8
 #include "top.glsl"
+#define PATH_BINDING 9
 #include "upward_search.glsl"
 layout(std430, binding = 5) coherent buffer Distances { uint dist[]; };
 layout(std430, binding = 6) readonly restrict buffer Seeds {
@@ -20,7 +21,7 @@ layout(constant_id = 4) const uint COUNTING = 0;
 layout(std430, binding = 7) coherent buffer CountsBuffer { uint counts[]; };  // see phast_sweep.comp
 
 void handle_label(Supernode s, uint place, uint count, uint before) {
-    uint rank = s.first_node + place, distance = found[s.depth + place];
+    uint rank = s.first_node + place, distance = found_at(s.depth + place);
     if (distance == UNREACHABLE) return;
     if (COUNTING != 0) atomicAdd(counts[0], 1);
     if (COUNTING != 0 && place < count) atomicAdd(counts[1], 1);

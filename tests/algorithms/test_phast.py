@@ -33,7 +33,7 @@ from vkssp.algorithms.phast import Phast, hierarchy_of
 from vkssp.batch import sweep_batch
 from vkssp.batch.sweep_batch import LARGE_TILE, SweepBatch, needed_ranks, sweeps_at_once, tile_of
 from vkssp.cch import top
-from vkssp.cch.customized import CustomizedHierarchy, height_of
+from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.pairs import Pairs
 from vkssp.cpu.rows import SweepRows
 from vkssp.engine.reweigh import Reweigher
@@ -340,7 +340,7 @@ def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeyp
         assert {0, 4, 16, LARGE_TILE} <= seen
         with monkeypatch.context() as patch:
             patch.setattr(device, "limits", replace(before, storage_buffers=8))
-            assert sweeps_at_once(shared, 100, len(nodes)) == 0, "upward searches need nine"
+            assert sweeps_at_once(shared, 100, len(nodes)) == 0, "upward searches need ten"
             assert np.array_equal(solver.distances(range(7)), exact)
 
 
@@ -353,28 +353,13 @@ def test_tiles_of_few_searches(device: Device) -> None:
             assert np.array_equal(solver.table(range(searches), [3]), exact[:searches, [3]])
 
 
-def test_paths_to_the_root_too_long_for_shared_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Phast runs if the distances on such a path just fit; otherwise it raises an error before any search."""
-    low, high = np.triu_indices(40, 1)
-    graph = prepare(Graph.from_edges(low, high, low + high, undirected=True))
-    assert graph.hierarchy is not None
-    needed = 16 * height_of(graph.hierarchy) + 64
-    monkeypatch.setattr(device, "limits", replace(device.limits, shared_memory=needed))
-    with Solver(graph, device=device) as solver:
-        assert solver.algorithm == "phast"
-        assert solver.distance(3, 30) == heap_dijkstra(graph, 3)[30]
-    monkeypatch.setattr(device, "limits", replace(device.limits, shared_memory=needed - 1))
-    with pytest.raises(DeviceError, match=f"have {height_of(graph.hierarchy)} nodes, for which .* bytes of shared"):
-        Solver(graph, "phast", device)
-
-
 @pytest.mark.parametrize("order", ["auto", "hierarchy"])
 def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     graph = prepare(Graph.from_edges(*np.triu_indices(60, 1), np.arange(60 * 59 // 2) % 7, undirected=True))
     assert graph.hierarchy is not None
     light = prepare(grid(30))
     assert light.hierarchy is not None
-    monkeypatch.setattr("vkssp.solver.shared_graph.unfit", lambda device, hierarchy: "too large")
+    monkeypatch.setattr("vkssp.solver.shared_graph.unfit", lambda *_: "too large")
     for each in (graph, light):
         with Solver(each, device=device, order=order) as solver:
             assert solver.algorithm != "phast"

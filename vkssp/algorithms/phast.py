@@ -26,11 +26,12 @@ from vkssp.algorithm import (
     Terminal,
     timed,
 )
-from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
+from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, unfit
 from vkssp.cch.label_pairs import LabelPairs
 from vkssp.cch.labels import Labels
 from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_batch import PathBatch
+from vkssp.cch.path_entries import PathEntries
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
@@ -49,7 +50,9 @@ from vkssp.references import DELLING, DIBBELT
 from vkssp.resource import Resource
 
 #: Specialization constants of the shaders.
-HEIGHT_CONSTANT, SEARCHES_CONSTANT, IS_PART_CONSTANT, _SWEEP_COUNTING_CONSTANT = 1, 2, 3, 4
+SEARCHES_CONSTANT, IS_PART_CONSTANT, _SWEEP_COUNTING_CONSTANT = 2, 3, 4
+#: Words of a node on a path to the root that an upward search keeps.
+ENTRY_WORDS = 2
 # Words of a seed, and of the header before the first; largest number of workgroups that search upward at once.
 _SEED_WORDS, _MOST_UPWARD = 4, 1024
 # Invocations of a level of a sweep, if its nodes have enough arcs for them, and largest number of those of a node.
@@ -168,16 +171,18 @@ class Phast(Resource):
         self.mapped = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._counts = Buffer(device, 16 * (hierarchy.num_levels + 1), name="the counts", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
-        height = height_of(hierarchy)
+        entries = PathEntries(device, hierarchy, ENTRY_WORDS)
+        self._most_upward = entries.most_groups(min(_MOST_UPWARD, device.limits.workgroups))
+        self._lowest = entries.buffer(self._most_upward, self)
         counting = {_SWEEP_COUNTING_CONSTANT: int(self._counting > 0)}
         shader, constants = customized.shader("phast_upward")
         self._upward = Kernel(
             device,
             shader,
-            bindings=9,
+            bindings=10,
             workgroup_size=self._size,
-            constants={**constants, HEIGHT_CONSTANT: height, TOP_CONSTANT: len(customized.top.nodes), **counting},
-            shared_bytes=8 * height,
+            constants={**constants, **entries.constants, TOP_CONSTANT: len(customized.top.nodes), **counting},
+            shared_bytes=entries.shared_bytes,
             owner=self,
         )
         self._top_distances = Buffer(device, top_bytes(customized.top, 1), name="the distances at the top", owner=self)
@@ -219,6 +224,7 @@ class Phast(Resource):
         upward = self._upward.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
             *(customized.ancestor_depth, self._dist, self._seeds, self._counts, self._top_distances),
+            self._lowest,
         )
         self._loads.append(upward)
         self._recording = Recording(device, owner=self)
@@ -233,7 +239,7 @@ class Phast(Resource):
                 recording.fill(self._counts, 0)
             recording.barrier("transfer", "compute")
             recording.bind(upward)
-            recording.dispatch(min(self._room, _MOST_UPWARD, device.limits.workgroups))
+            recording.dispatch(min(self._room, self._most_upward))
             recording.barrier()
             record_climb(recording, self._climb, customized.top, 1)
             recording.bind(self._sweep)

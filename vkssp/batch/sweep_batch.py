@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
-from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
+from vkssp.algorithms.phast import ENTRY_WORDS, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
 from vkssp.batch.aggregation import Aggregation, words_of
 from vkssp.batch.batch_sums import BatchSums, Sums
 from vkssp.batch.node_sums import NodeSumsBatch
 from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
-from vkssp.cch.customized import STATUS_WORDS, check_loops, height_of
+from vkssp.cch.customized import STATUS_WORDS, check_loops
+from vkssp.cch.path_entries import PathEntries
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.download import Download
@@ -38,7 +39,7 @@ from vkssp.resource import Resource
 #: Searches of a tile, for few and for many at once; largest number of searches at once on a GPU, and on the CPU.
 TILE, LARGE_TILE, MOST_SEARCHES, MOST_ON_CPU = 32, 128, 1024, 32
 #: Largest number of storage buffers of a kernel.
-BINDINGS = 9
+BINDINGS = 10
 #: Largest part of a device's free memory that a batch takes.
 MOST_MEMORY = 0.5
 # All nodes are swept if the wanted nodes and their ancestors are more than this part of them.
@@ -198,7 +199,9 @@ class SweepBatch(Resource):
         self._most_rows = max(1, min(self.searches, _MOST_BYTES // max(1, row_bytes)))
         self.download = Download(device, row_bytes * self._most_rows, self)
         self._timestamps = Timestamps(device, 4, owner=self)
-        height = height_of(hierarchy)
+        entries = PathEntries(device, hierarchy, ENTRY_WORDS)
+        self._most_upward = entries.most_groups(device.limits.workgroups)
+        self._lowest = entries.buffer(self._most_upward, self)
         size = min(128, device.limits.workgroup_size)
         shader, constants = customized.shader("phast_upward_many")
         self._upward = Kernel(
@@ -207,8 +210,8 @@ class SweepBatch(Resource):
             bindings=BINDINGS,
             push_constants=3,
             workgroup_size=size,
-            constants={**constants, HEIGHT_CONSTANT: height, SEARCHES_CONSTANT: tile},
-            shared_bytes=8 * height,
+            constants={**constants, **entries.constants, SEARCHES_CONSTANT: tile},
+            shared_bytes=entries.shared_bytes,
             owner=self,
         )
         self._flat = 1 << min(256, device.limits.workgroup_size).bit_length() - 1
@@ -258,7 +261,7 @@ class SweepBatch(Resource):
         self._upwards = [
             self._upward.on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
-                *(customized.ancestor_depth, seeds, self._labels, distances, self._overflow),
+                *(customized.ancestor_depth, seeds, self._labels, distances, self._overflow, self._lowest),
             )
             for seeds in self._seeds
         ]
@@ -300,7 +303,7 @@ class SweepBatch(Resource):
             upward, all_searches = self._upwards[parity], self._tile * self._num_tiles
             recording.bind(upward)
             recording.push(upward, all_searches, self._seeds_each, self._nodes_each)
-            recording.dispatch(min(searches * self._seeds_each, limits.workgroups))
+            recording.dispatch(min(searches * self._seeds_each, self._most_upward))
             recording.barrier()
             recording.bind(self._bound)
             for level, (begin, end) in enumerate(pairwise(self._bounds)):

@@ -34,9 +34,6 @@ from vkssp.graph.hierarchy import Hierarchy
 from vkssp.locks import ReentrantLock
 from vkssp.resource import Resource
 
-#: Shared memory of the upward searches of a pair; no other kernel needs more. Bytes for each node on the longest path
-#: to the root, and additional bytes.
-PAIR_BYTES, PAIR_FIXED_BYTES = 16, 64
 # Words of a status: whether loops were cut short, and whether a sum did not fit into 32 bits.
 STATUS_WORDS = 2
 # Stages of customization, in order.
@@ -63,11 +60,6 @@ def bytes_of(device: Device, hierarchy: Hierarchy, graph: Graph) -> int:
     return own + topologies(device).missing(hierarchy, graph)
 
 
-def height_of(hierarchy: Hierarchy) -> int:
-    """Return the number of nodes on the longest path to the root of the elimination tree, at least 1."""
-    return max(1, hierarchy.tree_height)
-
-
 def unfit(device: Device, hierarchy: Hierarchy, graph: Graph) -> str:
     """Return why a device cannot search a hierarchy, and what to do; empty if it can, provided that memory is free."""
     name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
@@ -82,12 +74,6 @@ def unfit(device: Device, hierarchy: Hierarchy, graph: Graph) -> str:
     ):
         if needed > most and (lacks or not can_be_split):
             return f"{what} need {needed} bytes, {name} binds {most} at most{lacks if can_be_split else ''}; {cure}"
-    height, room = height_of(hierarchy), device.limits.shared_memory
-    if (least := PAIR_BYTES * height + PAIR_FIXED_BYTES) > room:
-        return (
-            f"paths to the root of the elimination tree have {height} nodes, for which searches need {least} bytes of "
-            f"shared memory, and {name} has {room}; {cure}"
-        )
     longest = int(hierarchy.num_ancestors.max(initial=0))
     if device.info.kind == "cpu" and longest > MOST_ROUNDS:
         return f"a node has {longest} ancestors, too many for the loops of {name}; {cure}"

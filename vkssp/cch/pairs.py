@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cch.customized import PAIR_BYTES, PAIR_FIXED_BYTES, STATUS_WORDS, CustomizedHierarchy, check_loops, height_of
+from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, check_loops
+from vkssp.cch.path_entries import HEIGHT_CONSTANT, PathEntries, height_of
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -19,6 +20,8 @@ _LEAST, _MOST = 64, 1 << 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each. Invocations of a
 # workgroup for few pairs, for many pairs, and on a software device.
 _FEW, _SIZE_FOR_FEW, _SIZE_FOR_MANY, _SOFTWARE_SIZE = 1024, 256, 128, 64
+# Words of a node on a path to the root, and other bytes of shared memory of a search.
+_ENTRY_WORDS, _FIXED_BYTES = 4, 64
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
@@ -59,6 +62,9 @@ class Pairs(Resource):
         try:
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
+            self._entries = PathEntries(device, customized.hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
+            self._most_groups = self._entries.most_groups(min(_MOST, device.limits.workgroups))
+            self._lowest = self._entries.buffer(self._most_groups, self)
             words = LABEL_WORDS * 2 * kept * height_of(customized.hierarchy)
             self.labels = Buffer(device, 4 * words, name="the upward labels of pairs", owner=self)
             room = top_bytes(customized.top, 2 * _MOST_AT_TOP if customized.top.levels else 1)
@@ -83,22 +89,22 @@ class Pairs(Resource):
         size = _SIZE_FOR_FEW if count <= _FEW else _SIZE_FOR_MANY
         size = min(_SOFTWARE_SIZE if device.info.kind == "cpu" else size, device.limits.workgroup_size)
         if size not in self._kernels:
-            height = height_of(customized.hierarchy)
             shader, constants = customized.shader("phast_pairs")
             self._kernels[size] = Kernel(
                 device,
                 shader,
-                bindings=9,
+                bindings=10,
                 push_constants=3,
                 workgroup_size=size,
-                constants={**constants, 1: height, TOP_CONSTANT: len(customized.top.nodes)},
-                shared_bytes=PAIR_BYTES * height + PAIR_FIXED_BYTES,
+                constants={**constants, **self._entries.constants, TOP_CONSTANT: len(customized.top.nodes)},
+                shared_bytes=self._entries.shared_bytes,
                 owner=self,
             )
         if size not in self._ready:
             bound = self._kernels[size].on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
                 *(customized.ancestor_depth, self._pairs, self._answers, self.labels, self._top_distances),
+                self._lowest,
             )
             # Younger than the buffers, so that it is closed, and waited for, before them.
             self._ready[size] = bound, Recording(device, owner=self)
@@ -114,7 +120,7 @@ class Pairs(Resource):
             if not self._kernels_at_top:
                 climb = climb_kernel(customized, size, self, of_tree=False)
                 shader, constants = customized.shader("phast_meet")
-                constants |= {1: height_of(customized.hierarchy), TOP_CONSTANT: len(customized.top.nodes)}
+                constants |= {HEIGHT_CONSTANT: height_of(customized.hierarchy), TOP_CONSTANT: len(customized.top.nodes)}
                 meet = Kernel(
                     device,
                     shader,
@@ -138,7 +144,7 @@ class Pairs(Resource):
 
     def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int) -> None:
         ends_at_top = bool(self._customized.top.levels) and count <= _MOST_AT_TOP
-        groups = min(count, self._device.limits.workgroups)
+        groups = min(count, self._most_groups)
         recording.barrier("all", "all")
         recording.timestamp(self._timestamps, 0)
         if ends_at_top:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import Terminal
-from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, height_of
+from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy
 from vkssp.cch.pairs import KEPT
+from vkssp.cch.path_entries import PathEntries
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.path import MOST_ARCS
@@ -48,7 +49,7 @@ _LISTS_AT = _HEADERS_BYTES + _JOBS_BYTES
 # largest number of rounds of a dispatch, which takes some milliseconds at most.
 _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
 #: Largest number of storage buffers of a kernel.
-BINDINGS = 8
+BINDINGS = 9
 # Invocations of a single workgroup, of each of many workgroups, and of both on a software device.
 _SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 256, 64
 # Number of arcs to be replaced from which on many workgroups continue; their number on a GPU and on a software device;
@@ -57,6 +58,8 @@ ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
 # Nodes that a sweep and a walk back process on a GPU in the time that unpacking takes for one arc. Software devices
 # sweep more slowly.
 _NODES_AN_ARC = 400
+# Words of a node on a path to the root, and other bytes of shared memory, of the search for marks.
+_ENTRY_WORDS, _FIXED_BYTES = 4, 4
 # Largest number of nodes that are copied along with the headers, of one path and of each of many.
 _AT_ONCE, _AT_ONCE_OF_MANY = 4096, 1024
 _CONTRADICTION = "the paths on the device contradict each other; the driver may be at fault"
@@ -186,10 +189,9 @@ class Unpacker(Resource):
             self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped paths", owner=self)
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
-            height = height_of(hierarchy)
-            weights = [customized.weights]
-            mark = self._kernel("phast_mark", weights, 8, 4, {1: height}, 16 * height + 4)
-            self._mark = mark.on(*topology, *found, labels)
+            weights, entries = [customized.weights], PathEntries(self._device, hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
+            mark = self._kernel("phast_mark", weights, 9, 4, entries.constants, entries.shared_bytes)
+            self._mark = mark.on(*topology, *found, labels, entries.buffer(slots, self))
             self._unpack = self._kernel("phast_unpack", weights, 8, 5).on(*topology, *found, below)
             many = self._kernel("phast_unpack_many", weights, 8, 5, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
