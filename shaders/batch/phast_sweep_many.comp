@@ -49,7 +49,7 @@ void main() {
         if (row >= end) continue;
         uint tile = part / parts, quad = gl_LocalInvocationIndex % QUADS, search = tile * SEARCHES + 4 * quad;
         uint base = tile * num_rows * QUADS + quad, rank = IS_PART != 0 ? ranks[row] : row;
-        uvec2 range = rows[rank];
+        uvec2 range = PAIR(rows, rank);
         uvec4 least = uvec4(UNREACHABLE);
         for (uint seed = 0; seed < seeds_each; ++seed) {
             uint where = upward_labels_of(level, seed, seeds_each, search, num_searches);

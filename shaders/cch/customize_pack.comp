@@ -8,7 +8,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "weights.glsl"
-layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 layout(std430, binding = 5) readonly restrict buffer Marks { WORDS is_needless[]; };
 #define ROWS_BINDING 6
 #include "packed_arcs.glsl"

@@ -9,7 +9,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 64;
 layout(constant_id = 3) const uint IS_SYMMETRIC = 0;  // whether both directions are the same
 #include "weights.glsl"
-layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 // Of each rank: first unit of its row, number of entries and part.
 layout(std430, binding = 5) readonly restrict buffer Rows { uvec2 rows[]; };
 #define STATUS_WORDS uint farthest;  // largest finite distance of a label
@@ -72,7 +72,7 @@ void main() {
             } else if (depth < count) {
                 // From the lowest ancestor up to the last one that lies below this depth, or at it.
                 for (uint k = s.num_ancestors; k > 0; --k) {
-                    uvec2 of = rows[ancestors[s.first_ancestor + k - 1]];
+                    uvec2 of = rows[WORD(ancestors, s.first_ancestor + k - 1)];
                     if (count_of(of.y) <= depth) break;
                     uint at = UNIT * of.x + depth, part = part_of(of.y), outside = 2 * (arc + k - 1);
                     improve(up, WEIGHT(outside), upward_at(part, at));

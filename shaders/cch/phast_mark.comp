@@ -116,7 +116,7 @@ void main() {
         // Arcs from or to ancestors outside the supernode.
         uint pairs = nodes == 0 ? 0 : nodes * s.num_ancestors;
         for (uint t = lane; t < pairs; t += lanes) {
-            uint i = t / s.num_ancestors, k = t % s.num_ancestors, depth = ancestor_depth[s.first_ancestor + k];
+            uint i = t / s.num_ancestors, k = t % s.num_ancestors, depth = WORD(ancestor_depth, s.first_ancestor + k);
             if ((state_at(side, depth) & MARK) == 0) continue;
             uint word = 2 * (first_arc_of(s, i) + k) + side;
             uint near = distance_at(side, first + i), far = distance_at(side, depth);

@@ -37,7 +37,7 @@ void main() {
         // Surplus lanes have no work.
         uint i = slot < each ? base + slot : end, least = UNREACHABLE;
         if (i < end) {
-            uvec2 row = rows[i];
+            uvec2 row = PAIR(rows, i);
             uint last = row.x + row.y, own = lane == 0 ? dist[i] : UNREACHABLE;
             for (uint k = row.x + lane; k < last; k += lanes) {
                 uvec2 arc = PAIR(arcs, k);

@@ -9,7 +9,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #define WEIGHTS_ACCESS coherent
 #include "weights.glsl"
-layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 #include "affected.glsl"
 #include "change.glsl"
 layout(std430, binding = 8) readonly restrict buffer Below { WORDS below[]; };  // see supernodes_below in topology.py
@@ -33,7 +33,7 @@ void process_below(uint node, uint entry, uint lane) {
     if (is_listed(group)) return;
     Supernode s = SUPERNODE(group);
     for (uint high = lane; high < low; high += LANES) {
-        uint between = 2 * arc_between(node, ancestors[s.first_ancestor + high], high);
+        uint between = 2 * arc_between(node, WORD(ancestors, s.first_ancestor + high), high);
         uint up = UNREACHABLE, down = UNREACHABLE;
         for (uint place = 0; place < s.size; ++place) {
             uint row = first_arc_of(s, place), to_low = 2 * (row + low), to_high = 2 * (row + high);

@@ -7,7 +7,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "weights.glsl"
-layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 #include "affected.glsl"
 layout(std430, binding = 7) readonly restrict buffer Marks { WORDS is_needless[]; };
 #include "packed_arcs.glsl"

@@ -10,7 +10,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #define BY_ARC
 #include "weights.glsl"
-layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 #include "affected.glsl"
 #include "change.glsl"
 layout(std430, binding = 8) readonly restrict buffer Before { uvec2 before[]; };
@@ -48,10 +48,10 @@ uint place_before(Supernode s, uint rank, uint end) {
     uint first = 0, last = end;
     while (first < last) {
         uint middle = (first + last) / 2;
-        if (ancestors[s.first_ancestor + middle] < rank) first = middle + 1;
+        if (WORD(ancestors, s.first_ancestor + middle) < rank) first = middle + 1;
         else last = middle;
     }
-    return first < end && ancestors[s.first_ancestor + first] == rank ? first : NO_INDEX;
+    return first < end && WORD(ancestors, s.first_ancestor + first) == rank ? first : NO_INDEX;
 }
 
 void process_below(uint entry, uint high, uvec2 old, uvec2 now) {
@@ -83,7 +83,7 @@ void process_node(Supernode s, uint place, uint first_before, uint slice) {
         uint count = num_changed, entries = first < end ? (end - first + slices - 1) / slices : 0;
         for (uint t = gl_LocalInvocationIndex; t < entries * count; t += WORKGROUP_SIZE) {
             uint column = changed[t % count];
-            uint high = column < s.num_ancestors ? ancestors[s.first_ancestor + column]
+            uint high = column < s.num_ancestors ? WORD(ancestors, s.first_ancestor + column)
                                                  : s.first_node + column - s.num_ancestors;
             process_below(first + t / count * slices, high, before[first_before + row - s.first_arc + column],
                           WEIGHTS(row + column));

@@ -24,7 +24,7 @@ void enumerate_pairs() {
         uint pairs = pairs_of(s.num_ancestors);
         for (uint t = gl_GlobalInvocationID.x % lanes; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
-            uint low = ancestors[s.first_ancestor + pair.x], high = ancestors[s.first_ancestor + pair.y];
+            uint low = WORD(ancestors, s.first_ancestor + pair.x), high = WORD(ancestors, s.first_ancestor + pair.y);
             process_pair(s, pair.x, pair.y, 2 * arc_between(low, high, pair.y));
         }
     }

@@ -5,7 +5,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #define WEIGHTS_ACCESS coherent
 #include "weights.glsl"
-layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
+layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 #ifdef LISTED
 // Supernodes that hang on few changes instead of all of them; see affected.glsl.
 #include "affected.glsl"

@@ -5,7 +5,7 @@
 
 #include "weights.glsl"
 // of each supernode's ancestors
-layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
+layout(std430, binding = 4) readonly restrict buffer Depths { WORDS ancestor_depth[]; };
 
 // Store an arc, if there is room, at its place in the order of discovery.
 void put_arc(uint place, uvec4 ends, uvec4 more, uint most) {

@@ -21,7 +21,7 @@ uint find_arcs(uint count);
 uint place_of(Supernode s, uint depth) {
     uint low = s.first_ancestor, end = low + s.num_ancestors, high = end;
     while (low < high) {
-        uint middle = (low + high) / 2, there = ancestor_depth[middle];
+        uint middle = (low + high) / 2, there = WORD(ancestor_depth, middle);
         if (there == depth) return middle - s.first_ancestor;
         if (there < depth) low = middle + 1;
         else high = middle;

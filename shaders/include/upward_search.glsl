@@ -12,7 +12,7 @@ layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the
 #include "path_entries.glsl"
 #include "weights.glsl"
 // of each supernode's ancestors
-layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
+layout(std430, binding = 4) readonly restrict buffer Depths { WORDS ancestor_depth[]; };
 
 shared uint found[NUM_SHARED];  // distances of the nodes on the path to the root, by depth
 shared uint begun[NUM_SHARED];  // distances of a supernode's nodes before the step inside it
@@ -111,7 +111,7 @@ uint search_upward(uint rank, uint offset, bool backward, uint base) {
             uint i = t / s.num_ancestors, k = t % s.num_ancestors;
             uint from = found_at(s.depth + i);
             if (from == UNREACHABLE) continue;
-            extend_to(ancestor_depth[s.first_ancestor + k], from, WEIGHT(2 * (first_arc_of(s, i) + k) + with));
+            extend_to(WORD(ancestor_depth, s.first_ancestor + k), from, WEIGHT(2 * (first_arc_of(s, i) + k) + with));
         }
         s = SUPERNODE(parent);
         count = next_count;

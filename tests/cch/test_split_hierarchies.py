@@ -119,17 +119,18 @@ def test_paths_are_unpacked_and_labels_made(device: Device, in_parts: None, monk
 def test_devices_that_cannot_split_refuse_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     hierarchy = GRAPH.hierarchy
     assert hierarchy is not None
-    needed = 8 * hierarchy.num_arcs
-    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={LIMIT} -{NEEDS}")
+    needed, whole = 8 * hierarchy.num_arcs, 4 * GRAPH.num_arcs
+    for mask, message in (
+        (f"storage_range={LIMIT} -{NEEDS}", f"needs {needed} bytes .* binds {LIMIT} at most and lacks buffer.*; use"),
+        (f"storage_range={whole - 1}", f"weights of the graph, or distances, need {whole} bytes, .*; use another"),
+    ):
+        monkeypatch.setenv(MASK_VARIABLE, mask)
+        with open_device() as opened:
+            owned = len(opened.owned)
+            with pytest.raises(DeviceError, match=message):
+                Solver(GRAPH, "phast", opened)
+            assert len(opened.owned) == owned
     with open_device() as opened:
-        owned = len(opened.owned)
-        with pytest.raises(DeviceError, match=f"need {needed} bytes, .* binds {LIMIT} at most and lacks buffer.*; use"):
-            Solver(GRAPH, "phast", opened)
-        assert len(opened.owned) == owned
-    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={4 * len(hierarchy.ancestor) - 1}")
-    with open_device() as opened:
-        with pytest.raises(DeviceError, match=f"the ancestors need {4 * len(hierarchy.ancestor)} bytes, .*; use"):
-            Solver(GRAPH, "phast", opened)
         with Solver(GRAPH, device=opened) as solver:
             assert solver.algorithm != "phast"
             assert np.array_equal(solver.distances(5), heap_dijkstra(GRAPH, 5))

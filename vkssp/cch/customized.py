@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from vkssp.cch.fronts import MOST_ROUNDS, WORDS_CONSTANT, chain_size, front_words
 from vkssp.cch.recustomized import PartialCustomization, Weights, pays
-from vkssp.cch.topology import SUPERNODE, Batch, Topology, ancestor_counts, topologies
+from vkssp.cch.topology import Batch, Topology, ancestor_counts, largest_array, topologies
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.errors import DeviceError, MemoryShortageError
 from vkssp.gpu import split_buffer
@@ -63,17 +63,14 @@ def bytes_of(device: Device, hierarchy: Hierarchy, graph: Graph) -> int:
 def unfit(device: Device, hierarchy: Hierarchy, graph: Graph) -> str:
     """Return why a device cannot search a hierarchy, and what to do; empty if it can, provided that memory is free."""
     name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
-    most, lacks = device.limits.buffer, "" if can_split(device) else " and lacks bufferDeviceAddress"
-    ancestors, nodes, arcs = 4 * len(hierarchy.ancestor), 8 * hierarchy.num_nodes, 4 * graph.num_arcs
-    for what, needed, can_be_split in (
-        ("the arcs of the hierarchy", 8 * hierarchy.num_arcs, True),
-        ("the supernodes", SUPERNODE.itemsize * hierarchy.num_supernodes, True),
-        ("the ancestors", ancestors, False),
-        ("the rows of downward arcs", nodes, False),
-        ("the weights of the graph", arcs, False),
-    ):
-        if needed > most and (lacks or not can_be_split):
-            return f"{what} need {needed} bytes, {name} binds {most} at most{lacks if can_be_split else ''}; {cure}"
+    most, arrays, whole = device.limits.buffer, largest_array(hierarchy), 4 * max(graph.num_arcs, hierarchy.num_nodes)
+    if arrays > most and not can_split(device):
+        return (
+            f"the hierarchy needs {arrays} bytes for one array, {name} binds {most} at most and lacks "
+            f"bufferDeviceAddress; {cure}"
+        )
+    if whole > most:
+        return f"the weights of the graph, or distances, need {whole} bytes, {name} binds {most} at most; {cure}"
     longest = int(hierarchy.num_ancestors.max(initial=0))
     if device.info.kind == "cpu" and longest > MOST_ROUNDS:
         return f"a node has {longest} ancestors, too many for the loops of {name}; {cure}"
@@ -146,7 +143,7 @@ class CustomizedHierarchy(Resource):
         self.supernodes, self.supernode_of = topology.supernodes, topology.supernode_of
         self.ancestor_depth = topology.ancestor_depth
         self.top, self.top_nodes, self.top_ancestors = topology.top, topology.top_nodes, topology.top_ancestors
-        self.rows = self._buffer("the rows of downward arcs", rows.nbytes)
+        self.rows = topology.array("the rows of downward arcs", rows.nbytes, 8, self)
         if rows.nbytes:
             self.rows.write(rows)
         # The host writes to it and the device reads it once, without a copy of the device's own.

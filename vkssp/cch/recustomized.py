@@ -55,7 +55,7 @@ class Weights(NamedTuple):
     given: Buffer
     weights: Array
     marks: Array
-    rows: Buffer
+    rows: Array
     arcs: Array
 
 

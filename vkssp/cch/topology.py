@@ -78,14 +78,23 @@ def ancestor_counts(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
     return outside, outside + np.arange(hierarchy.num_nodes) - np.repeat(first_node, hierarchy.size)
 
 
+def largest_array(hierarchy: Hierarchy) -> int:
+    """Return the bytes of the largest array that every search needs, of those that may be in several buffers."""
+    return max(
+        8 * hierarchy.num_arcs,
+        SUPERNODE.itemsize * hierarchy.num_supernodes,
+        4 * len(hierarchy.ancestor),
+        8 * hierarchy.num_nodes,
+    )
+
+
 def is_split(device: Device, hierarchy: Hierarchy) -> bool:
     """Return whether a device has arrays of a hierarchy in several buffers, because one buffer is too small for one.
 
-    These are the arrays with items for arcs, supernodes, or supernodes below nodes; all of them are, or none is.
+    They have items for arcs, ancestors or supernodes, or are rows of arcs. All of them are split, or none is.
     """
     below = 4 * (hierarchy.num_nodes + 1) + 8 * len(hierarchy.ancestor)
-    largest = max(8 * hierarchy.num_arcs, SUPERNODE.itemsize * hierarchy.num_supernodes, below)
-    return largest > device.limits.buffer and can_split(device)
+    return max(largest_array(hierarchy), below) > device.limits.buffer and can_split(device)
 
 
 def supernodes_below(hierarchy: Hierarchy) -> Uint32s:
@@ -110,7 +119,7 @@ class Topology(Resource):
         Creation numbers of the customized hierarchies that use it.
     supernodes, supernode_of : Buffer or SplitBuffer
         The supernodes, and the supernode of each rank.
-    ancestors, ancestor_depth : Buffer
+    ancestors, ancestor_depth : Buffer or SplitBuffer
         Ranks of the ancestors of all supernodes, and the number of nodes above each.
     places : Buffer
         For each arc of the graph the index of its weight in the weights of the hierarchy, 2**32 - 1 for loops.
@@ -124,8 +133,8 @@ class Topology(Resource):
 
     supernodes: Array
     supernode_of: Buffer
-    ancestors: Buffer
-    ancestor_depth: Buffer
+    ancestors: Array
+    ancestor_depth: Array
     places: Buffer
     top: at_top.Top
     top_nodes: Buffer
@@ -206,12 +215,11 @@ class Topology(Resource):
         tail, head = (hierarchy.rank[nodes] for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
         place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
-        self.supernodes = self.array("the supernodes", supernodes.nbytes, SUPERNODE.itemsize)
-        if supernodes.nbytes:
-            self.supernodes.write(supernodes.view(np.uint32))
+        self.supernodes = self._upload_array("the supernodes", supernodes.view(np.uint32), SUPERNODE.itemsize)
         self.supernode_of = self._upload("the supernode of each node", hierarchy.supernode)
-        self.ancestors = self._upload("the ancestors", hierarchy.ancestor)
-        self.ancestor_depth = self._upload("the depths of ancestors", hierarchy.depth[hierarchy.ancestor])
+        self.ancestors = self._upload_array("the ancestors", hierarchy.ancestor, 4)
+        depths = hierarchy.depth[hierarchy.ancestor]
+        self.ancestor_depth = self._upload_array("the depths of ancestors", depths, 4)
         self.places = self._upload("the places of weights", place)
         self.top_nodes = self._upload("the nodes at the top", self.top.nodes.reshape(-1))
         self.top_ancestors = self._upload("the ancestors at the top", self.top.ancestors)
@@ -252,6 +260,12 @@ class Topology(Resource):
     def array(self, name: str, nbytes: int, item_bytes: int, owner: Resource | None = None) -> Array:
         """Return an array in one buffer or, if the hierarchy is too large for that, in several."""
         return make_array(self.device, nbytes, name, owner or self, split=self._is_split, item_bytes=item_bytes)
+
+    def _upload_array(self, name: str, values: Uint32s, item_bytes: int) -> Array:
+        made = self.array(name, values.nbytes, item_bytes)
+        if values.nbytes:
+            made.write(values)
+        return made
 
     def _upload(self, name: str, values: Uint32s) -> Buffer:
         buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
