@@ -10,11 +10,14 @@ import pytest
 from tests.cch.test_customization import dense
 from tests.cch.test_recustomized import on_device, state
 from tests.conftest import open_device
+from tests.solver import test_micro_batches
 from tests.support.graphs import check_path, grid, heap_dijkstra
 from vkssp import UNREACHABLE, DeviceError, Solver, prepare
 from vkssp.cch import label_pairs, labels, recustomized, topology, unpack
 from vkssp.cch.topology import SUPERNODE
+from vkssp.cch.unpack import can_unpack
 from vkssp.engine import arrays
+from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.device import Device
 from vkssp.gpu.mask import MASK_VARIABLE
 from vkssp.gpu.split_buffer import NEEDS, SplitBuffer
@@ -59,6 +62,11 @@ def check_questions(solver: Solver) -> None:
         check_path(graph, solver.path(nodes[0], target), nodes[0], target, int(exact[0, target]))
     trees = solver.trees(nodes[:2])
     assert np.array_equal(trees.distance, exact[:2])
+    reached = solver.accessibility(np.ones(graph.num_nodes), [150, 900], sources=nodes)
+    assert np.array_equal(reached, np.stack([np.count_nonzero(exact <= limit, axis=1) for limit in (150, 900)], axis=1))
+    with Solver(graph, "dijkstra") as reference:
+        loads, expected = (each.betweenness(nodes[:4]) for each in (solver, reference))
+        assert np.array_equal(loads.arcs, expected.arcs) and np.array_equal(loads.nodes, expected.nodes)
 
 
 def test_all_questions_and_weights_that_change(small: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +124,19 @@ def test_paths_are_unpacked_and_labels_made(device: Device, in_parts: None, monk
     assert set(found) == {True, False}
 
 
+def test_questions_of_threads(device: Device, in_parts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vkssp.solver.session.NODES_OF_TREES", 0)
+    with Solver(test_micro_batches.GRAPH, "dijkstra") as reference:
+        expected = [ask() for ask in test_micro_batches.questions_of(reference, np.random.default_rng(3))]
+        del expected[-2]  # the first of the blocks of rows, which are of other sizes
+    with Solver(test_micro_batches.GRAPH, "phast", device) as solver:
+        assert isinstance(on_device(solver).weights, SplitBuffer)
+        questions = test_micro_batches.questions_of(solver, np.random.default_rng(3))
+        together = test_micro_batches.asked_together(solver, questions)
+        del together[-2]
+    assert all(map(test_micro_batches.same, expected, together))
+
+
 def test_devices_that_cannot_split_refuse_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     hierarchy = GRAPH.hierarchy
     assert hierarchy is not None
@@ -134,6 +155,19 @@ def test_devices_that_cannot_split_refuse_in_one_line(monkeypatch: pytest.Monkey
         with Solver(GRAPH, device=opened) as solver:
             assert solver.algorithm != "phast"
             assert np.array_equal(solver.distances(5), heap_dijkstra(GRAPH, 5))
+
+
+def test_paths_where_the_arcs_of_the_graph_are_split_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vkssp.cch.unpack._MOST", 1000)
+    monkeypatch.setattr("vkssp.cch.unpack._SOFTWARE_MOST", 1000)
+    exact = heap_dijkstra(GRAPH, 3)
+    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={8 * GRAPH.num_arcs - 4}")
+    with open_device() as opened, Solver(GRAPH, "phast", opened) as solver:
+        for target in (0, 100, 3000):
+            check_path(GRAPH, solver.path(3, target), 3, target, int(exact[target]))
+        shared = solver.session.shared.graph
+        assert isinstance(shared, DeviceGraph) and isinstance(shared.incoming()[1], SplitBuffer)
+        assert can_unpack(shared, on_device(solver))
 
 
 def test_a_supernode_takes_no_more_of_a_part_than_pairs_do() -> None:

@@ -141,10 +141,20 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         patch.setattr(session, "MANY_PAIRS", 0)
         patch.setattr(labels, "PAIRS_A_NODE", (0.0, 0.0))
         patch.setattr(recustomized, "FEWEST_ARCS", 0)
-        with Solver(prepare(grid(4)), "phast", device) as solver:
-            solver.pairs([0, 1], [2, 3])
-            solver.set_weights(solver.graph.weight[:1], [0])
-            solver.distance(0, 1)
+        patch.setattr("vkssp.cch.unpack._MOST", 1000)
+        patch.setattr("vkssp.cch.unpack._SOFTWARE_MOST", 1000)
+        for side, limit in (
+            (4, device.limits.storage_range),
+            (60, 100_000),
+        ):  # arrays in one buffer each, and in several
+            graph = prepare(grid(side))
+            patch.setattr(device, "limits", replace(device.limits, storage_range=limit))
+            with Solver(graph, "phast", device) as solver:
+                solver.pairs([0, 1], [2, 3])
+                solver.path(0, 3)
+                solver.distances([0, 1])
+                solver.set_weights(graph.weight[:1], [0])
+                solver.distance(0, 1)
     for bits in DISTANCE_TYPES:
         with Solver(grid(4), "near_far", device, distance_bits=bits) as solver:
             solver.set_weights(grid(4).weight)

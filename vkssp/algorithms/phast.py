@@ -30,7 +30,7 @@ from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, ch
 from vkssp.cch.label_pairs import LabelPairs
 from vkssp.cch.labels import Labels
 from vkssp.cch.pairs import KEPT, Pairs
-from vkssp.cch.path_batch import PathBatch
+from vkssp.cch.path_batch import PathBatch, can_batch
 from vkssp.cch.path_entries import PathEntries
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
@@ -316,7 +316,7 @@ class Phast(Resource):
     def path_batch(self) -> PathBatch | None:
         """Return a finder of the paths of many searches, made on the first call; None if paths cannot be unpacked."""
         if self._path_batch is None or self._path_batch.closed:
-            if not can_unpack(self._graph, self._hierarchy):
+            if not can_batch(self._graph, self._hierarchy):
                 return None
             self._path_batch = PathBatch(self._graph, self._hierarchy, self)
         return self._path_batch

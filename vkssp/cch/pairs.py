@@ -13,6 +13,7 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
 
 # Smallest and largest number of pairs that a submission has room for.
@@ -26,6 +27,11 @@ _ENTRY_WORDS, _FIXED_BYTES = 4, 64
 _MOST_AT_TOP = 64
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
+
+
+def label_bytes(hierarchy: Hierarchy, kept: int) -> int:
+    """Return the bytes of the upward labels of a number of pairs."""
+    return 4 * LABEL_WORDS * 2 * kept * height_of(hierarchy)
 
 
 class Pairs(Resource):
@@ -65,8 +71,8 @@ class Pairs(Resource):
             self._entries = PathEntries(device, customized.hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
             self._most_groups = self._entries.most_groups(min(_MOST, device.limits.workgroups))
             self._lowest = self._entries.buffer(self._most_groups, self)
-            words = LABEL_WORDS * 2 * kept * height_of(customized.hierarchy)
-            self.labels = Buffer(device, 4 * words, name="the upward labels of pairs", owner=self)
+            nbytes = label_bytes(customized.hierarchy, kept)
+            self.labels = Buffer(device, nbytes, name="the upward labels of pairs", owner=self)
             room = top_bytes(customized.top, 2 * _MOST_AT_TOP if customized.top.levels else 1)
             self._top_distances = Buffer(device, room, name="the distances of pairs at the top", owner=self)
         except BaseException:

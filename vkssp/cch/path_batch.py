@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from vkssp.algorithm import Terminal
 from vkssp.cch.customized import CustomizedHierarchy
-from vkssp.cch.pairs import Pairs
-from vkssp.cch.unpack import PathJob, Unpacker, slots_for
+from vkssp.cch.pairs import Pairs, label_bytes
+from vkssp.cch.unpack import PathJob, Unpacker, can_unpack, slots_for
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.graph import UNREACHABLE, Uint32s
@@ -49,6 +49,12 @@ class FoundPath(NamedTuple):
 
 
 _NO_PATH = FoundPath(UNREACHABLE, -1, -1, np.zeros(0, np.int64))
+
+
+def can_batch(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
+    """Return whether the paths of many searches can be unpacked at once."""
+    labels = label_bytes(customized.hierarchy, MOST_PAIRS)
+    return labels <= graph.device.limits.buffer and can_unpack(graph, customized)
 
 
 class PathBatch(Resource):
