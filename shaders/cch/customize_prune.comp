@@ -5,6 +5,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "hierarchy.glsl"
+// Sweeps read no arcs inside a supernode, so that a piece has those to the ancestors of its whole supernode alone.
+#define PAIRED(s) SUPERNODE(supernode_of[s.first_node]).num_ancestors
 #include "outside_pairs.glsl"
 #ifdef LISTED
 #define MARKS_BINDING 7

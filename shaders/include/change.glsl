@@ -3,14 +3,15 @@
 layout(std430, binding = 7) readonly restrict buffer Change {
     uint number;          // of the change, from 1
     uint room;            // for arcs before the change
-    uint num_supernodes;  // of the hierarchy
+    uint first_mark;      // place in `listed` of what is there for supernodes
     uint num_given;       // supernodes whose weights of the graph may have changed, and all above them
     uint first_given;     // word of the first one
     uint num_chunks;      // parts of lists of supernodes below nodes
     uint first_chunk;     // word of the first one: the node, and the bounds of a part
     uint num_changed;     // arcs of the graph with other weights
     uint first_changed;   // word of the first one, and of its weight
-    uint words[];         // first supernode of each level, and what is named above
+    uint first_level;     // word of the first level: the first step of each
+    uint words[];         // place of the first supernode of each step in `listed`, and what is named above
 } change;
 
 // Return the number of arcs of a supernode.
@@ -20,18 +21,34 @@ uint arcs_of(Supernode s) {
 
 // Whether a supernode is in the lists.
 bool is_listed(uint group) {
-    return listed[change.num_supernodes + group].x == change.number;
+    return listed[change.first_mark + group].x == change.number;
 }
 
-// Add a supernode to the list of its level, unless it is there.
-void add_to_list(uint group) {
-    if (is_listed(group) || atomicMax(listed[change.num_supernodes + group].x, change.number) == change.number) return;
+// Add a supernode that is not divided, or a piece of one, to the list of a step.
+void add_part(uint group, uint step) {
     Supernode s = SUPERNODE(group);
-    uint arcs = arcs_of(s), place = change.words[s.level] + atomicAdd(state.count[s.level], 1);
+    uint arcs = arcs_of(s), place = change.words[step] + atomicAdd(state.count[step], 1);
     uint first = atomicAdd(state.used, arcs);
     if (first + arcs > change.room) {
         atomicMax(state.gave_up, 1);
         first = 0;  // the results are not used
     }
     listed[place] = uvec2(group, first);
+}
+
+// Add a supernode to the lists, unless it is there.
+void add_to_list(uint group) {
+    uint mark = change.first_mark + group;
+    if (is_listed(group) || atomicMax(listed[mark].x, change.number) == change.number) return;
+    Supernode s = SUPERNODE(group);
+    uint step = change.words[change.first_level + s.level], piece = listed[mark].y;
+    if (piece == 0) {
+        add_part(group, step);
+        return;
+    }
+    for (uint place = 0; place < s.size; ++step) {
+        add_part(piece, step);
+        place += SUPERNODE(piece).size;
+        ++piece;
+    }
 }

@@ -13,6 +13,11 @@ layout(push_constant) uniform Push {
     uint lanes;  // a power of two
 };
 
+// Number of ancestors that are paired.
+#ifndef PAIRED
+#define PAIRED(s) s.num_ancestors
+#endif
+
 // Process the triangles of all nodes of a supernode over a pair of ancestors: the i-th and the higher j-th. The word is
 // that of the upward arc between the two.
 void process_pair(Supernode s, uint i, uint j, uint between);
@@ -21,7 +26,7 @@ void enumerate_pairs() {
     uint stride = max(1, gl_NumWorkGroups.x * WORKGROUP_SIZE / lanes);
     for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < END; g += stride) {
         Supernode s = SUPERNODE(ORDER(g));
-        uint pairs = pairs_of(s.num_ancestors);
+        uint pairs = pairs_of(PAIRED(s));
         for (uint t = gl_GlobalInvocationID.x % lanes; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
             uint low = WORD(ancestors, s.first_ancestor + pair.x), high = WORD(ancestors, s.first_ancestor + pair.y);

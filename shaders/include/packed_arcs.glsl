@@ -7,10 +7,11 @@
 layout(std430, binding = ROWS_BINDING) restrict buffer Rows { uvec2 rows[]; };
 layout(std430, binding = ROWS_BINDING + 1) restrict buffer Arcs { uvec2 arcs[]; };
 
-// Write the arcs to a node at a place in a supernode that sweeps need.
+// Write the arcs to a node at a place in a supernode, or a piece of one, that sweeps need.
 void pack_arcs(Supernode s, uint place) {
     uint node = s.first_node + place, first_arc = first_arc_of(s, place), first = MUTABLE_PAIR(rows, node).x, kept = 0;
-    for (uint j = 0; j < s.num_ancestors; ++j) {
+    uint outside = SUPERNODE(supernode_of[node]).num_ancestors;
+    for (uint j = 0; j < outside; ++j) {
         uint down = WEIGHT(2 * (first_arc + j) + 1);
         if (down == UNREACHABLE || WORD(is_needless, first_arc + j) != 0) continue;
         MUTABLE_PAIR(arcs, first + kept) = uvec2(WORD(ancestors, s.first_ancestor + j), down);

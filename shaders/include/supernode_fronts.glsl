@@ -1,7 +1,7 @@
-// Customization inside supernodes in shared memory: a workgroup takes whole supernodes, each with some of its
-// invocations. The arcs between nodes of a supernode stay there all the time, those to its ancestors some columns (one
-// for each ancestor) at a time. Nodes have their turns one after the other, with a barrier after each. Needs
-// supernode_pairs.glsl.
+// Customization inside supernodes, or pieces of large ones, in shared memory: a workgroup takes some of them, each with
+// some of its invocations. If the columns of a supernode (one for each ancestor) are more than fit beside the arcs
+// between its nodes, several workgroups share them, and the arcs between nodes have a dispatch of their own. Nodes have
+// their turns one after the other, with a barrier after each. Needs supernode_pairs.glsl.
 
 // Words of shared memory.
 layout(constant_id = 1) const uint FRONT_WORDS = 4096;
@@ -16,8 +16,11 @@ layout(push_constant) uniform Push {
     uint lanes;  // invocations of a supernode, a power of two
     uint words;  // words of shared memory of a supernode
     uint turns;  // the largest number of turns of a supernode
-    uint parts;  // the largest number of parts of the columns of a supernode
+    uint parts;  // the largest number of parts of the columns of a supernode, each of which has its own invocations
+    uint stages;  // PAIRS, COLUMNS or both
 };
+
+const uint PAIRS = 1, COLUMNS = 2;
 
 shared uint front[FRONT_WORDS];
 
@@ -57,37 +60,42 @@ void process_columns();
 void process_pairs_first();
 void process_pairs_last();
 
+// Lower a weight in memory.
+void lower_weight(uint word, uint value) {
+    if (value < WEIGHT(word)) atomicMin(WEIGHT(word), value);
+}
+
 void enumerate_fronts() {
     uint each = WORKGROUP_SIZE / lanes;
     lane = gl_LocalInvocationIndex % lanes;
-    uint last = END;
-    for (uint start = begin + gl_WorkGroupID.x * each; start < last; start += gl_NumWorkGroups.x * each) {
-        uint g = start + gl_LocalInvocationIndex / lanes;
-        of_lane = SUPERNODE(ORDER(min(g, last - 1)));
-        if (g >= last || of_lane.size == 1) of_lane.size = 0;
-        uint size = of_lane.size, ancestor_count = of_lane.num_ancestors;
+    uint last = (END - begin) * parts;
+    for (uint start = gl_WorkGroupID.x * each; start < last; start += gl_NumWorkGroups.x * each) {
+        uint item = start + gl_LocalInvocationIndex / lanes, part = item % parts;
+        of_lane = SUPERNODE(ORDER(begin + min(item, last - 1) / parts));
+        uint ancestor_count = of_lane.num_ancestors, width = (words - 2 * pairs_of(of_lane.size)) / (2 * of_lane.size);
+        first_column = min(part * width, ancestor_count);
+        count = min(width, ancestor_count - first_column);
+        if (item >= last || of_lane.size == 1 || (part > 0 && count == 0)) of_lane.size = 0;
+        uint size = of_lane.size, entries = size * count;
         base = gl_LocalInvocationIndex / lanes * words;
         pairs = pairs_of(size);
         columns = base + 2 * pairs;
-        uint width = size == 0 ? 0 : min(ancestor_count, (words - 2 * pairs) / (2 * size));
         for (uint t = lane; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
             front[base + t] = WEIGHT(2 * arc);
             front[base + pairs + t] = WEIGHT(2 * arc + 1);
         }
-        barrier();
-        process_pairs_first();
-        for (uint part = 0; part < parts; ++part) {
-            first_column = min(part * width, ancestor_count);
-            count = min(width, ancestor_count - first_column);
-            uint entries = size * count;
+        if ((stages & COLUMNS) != 0) {
             for (uint i = lane; i < entries; i += lanes) {
                 uint arc = arc_to(i / count, i % count);
                 front[columns + i] = WEIGHT(2 * arc);
                 front[columns + entries + i] = WEIGHT(2 * arc + 1);
             }
-            barrier();
+        }
+        barrier();
+        if ((stages & PAIRS) != 0) process_pairs_first();
+        if ((stages & COLUMNS) != 0) {
             process_columns();
             for (uint i = lane; i < entries; i += lanes) {
                 uint arc = arc_to(i / count, i % count);
@@ -96,12 +104,12 @@ void enumerate_fronts() {
             }
             barrier();
         }
-        process_pairs_last();
+        if ((stages & PAIRS) != 0) process_pairs_last();
         for (uint t = lane; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
-            WEIGHT(2 * arc) = front[base + t];
-            WEIGHT(2 * arc + 1) = front[base + pairs + t];
+            lower_weight(2 * arc, front[base + t]);
+            lower_weight(2 * arc + 1, front[base + pairs + t]);
         }
         barrier();
     }

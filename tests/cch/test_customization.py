@@ -9,7 +9,7 @@ from tests.support.graphs import grid, heap_dijkstra
 from tests.support.hierarchies import lists
 from vkssp import UNREACHABLE, Graph, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
-from vkssp.cch import customized, fronts, topology
+from vkssp.cch import fronts, topology
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.device import Device
 
@@ -34,14 +34,15 @@ def dense(rng: np.random.Generator) -> Graph:
     return Graph.from_edges(*ends, rng.integers(0, 100, ends.shape[1]), num_nodes=80)
 
 
-@pytest.mark.parametrize("turns", ["shared", "parts", "together", "apart"])
+@pytest.mark.parametrize(("nodes", "words"), [(32, fronts.MOST_WORDS), (4, fronts.MOST_WORDS), (32, 80), (1, 80)])
 @pytest.mark.parametrize("rounds", [fronts.MOST_ROUNDS, 300])
-def test_weights_are_distances(device: Device, monkeypatch: pytest.MonkeyPatch, turns: str, rounds: int) -> None:
+def test_weights_are_distances(
+    device: Device, monkeypatch: pytest.MonkeyPatch, nodes: int, words: int, rounds: int
+) -> None:
     monkeypatch.setattr(topology, "MOST_ROUNDS", rounds)
-    if turns != "shared":  # none fit, or those with few nodes, with few columns at a time
-        monkeypatch.setattr(fronts, "MOST_WORDS", 64 if turns == "parts" else 0)
-    if turns == "apart":
-        monkeypatch.setattr(customized, "MOST_PAIRS", 0)
+    # Supernodes are divided into pieces of few nodes, and few columns are in shared memory at a time.
+    monkeypatch.setattr(fronts, "MOST_NODES", nodes)
+    monkeypatch.setattr(fronts, "MOST_WORDS", words)
     rng = np.random.default_rng(rounds)
     for graph in (prepare(grid(9, seed=1)), prepare(dense(rng))):
         with Solver(graph, "phast", device) as solver:

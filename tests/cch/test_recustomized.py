@@ -11,7 +11,7 @@ from tests.cch.test_customization import dense
 from tests.support.graphs import grid, heap_dijkstra
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
-from vkssp.cch import customized, recustomized
+from vkssp.cch import customized, fronts, recustomized
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.recustomized import PartialCustomization
 from vkssp.engine.device_graph import DeviceGraph
@@ -61,8 +61,13 @@ def graphs() -> list[Graph]:
     return [prepare(grid(11, seed=4)), prepare(dense(np.random.default_rng(4)))]
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_results_are_those_of_customizing_everything(device: Device, partly: list[bool], number: int) -> None:
+@pytest.mark.parametrize(("number", "nodes", "words"), [(0, 32, 4096), (0, 2, 80), (1, 32, 4096), (1, 4, 80)])
+def test_results_are_those_of_customizing_everything(
+    device: Device, partly: list[bool], monkeypatch: pytest.MonkeyPatch, number: int, nodes: int, words: int
+) -> None:
+    # Supernodes with more nodes are divided, and few columns are in shared memory at a time.
+    monkeypatch.setattr(fronts, "MOST_NODES", nodes)
+    monkeypatch.setattr(fronts, "MOST_WORDS", words)
     graph, rng = graphs()[number], np.random.default_rng(9)
     with Solver(graph, "phast", device) as solver, Solver(graph, "phast", device) as other:
         solver.set_weights(graph.weight[:1], [0])  # prepares partial customization

@@ -5,9 +5,9 @@ The part that does not depend on weights is shared by all graphs with the same h
 
 Basic customization goes from the supernodes of the last level up to those of the first, perfect customization back
 down (Dibbelt, Strasser and Wagner, 2014). In both, one stage of a level is about pairs of ancestors of its supernodes.
-In the other one, a workgroup goes from node to node of a supernode, or dispatches do where that is much work. Then the
-downward arcs that no sweep needs are left out. After a change of few weights only what hangs on them is customized; see
-`vkssp.cch.recustomized`.
+In the other one, workgroups go from node to node of a supernode. Large supernodes are taken piece by piece, see
+`vkssp.cch.pieces`. Then the downward arcs that no sweep needs are left out. After a change of few weights only what
+hangs on them is customized; see `vkssp.cch.recustomized`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cch.fronts import MOST_ROUNDS, WORDS_CONSTANT, chain_size, front_words
+from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, PAIRS, chain_size, make_kernel, workgroup_size
 from vkssp.cch.recustomized import PartialCustomization, Weights, pays
 from vkssp.cch.topology import Batch, Topology, ancestor_counts, largest_array, topologies
 from vkssp.engine.arrays import Array, can_split, of_arrays
@@ -26,7 +26,7 @@ from vkssp.errors import DeviceError, MemoryShortageError
 from vkssp.gpu import split_buffer
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.kernel import Bindings
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.bulk import copy_to
@@ -38,10 +38,6 @@ from vkssp.resource import Resource
 STATUS_WORDS = 2
 # Stages of customization, in order.
 _STAGES = ("weights of the graph", "basic", "perfect", "pruning", "packing")
-# Invocations of a workgroup of customization, on a GPU and on a software device.
-_SIZE, _SOFTWARE_SIZE = 128, 64
-#: Pairs of an invocation for each node from which on dispatches go from node to node instead of workgroups.
-MOST_PAIRS = 8
 
 
 def check_loops(device: Device, cut_short: int) -> None:
@@ -151,25 +147,26 @@ class CustomizedHierarchy(Resource):
         self.weights = topology.array("the weights of the hierarchy", 8 * num_arcs, 8, self)
         marks = topology.array("the marks of arcs", 4 * num_arcs, 4, self)
         self.arcs = topology.array("the downward arcs", 8 * self.num_downward, 8, self)
-        status = self._buffer("the status of customization", 4 * STATUS_WORDS)
+        status = Buffer(self.device, 4 * STATUS_WORDS, name="the status of customization", owner=self)
         self._status = Buffer(self.device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._timestamps = Timestamps(self.device, len(_STAGES) + 1, owner=self)
         parts = (self.supernodes, self.supernode_of, status, self.weights, topology.ancestors)
-        begin = self._kernel("customize_weights", 3, 1).on(self._given, topology.places, self.weights)
-        pack = self._kernel("customize_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
+        begin = make_kernel(self.weights, "customize_weights", 3, 1, self).on(
+            self._given, topology.places, self.weights
+        )
+        pack = make_kernel(self.weights, "customize_pack", 8, 1, self).on(*parts, marks, self.rows, self.arcs)
         outside, inside = topology.outside, topology.inside
-        basic_outside = self._kernel("customize_basic_outside", 6, 3).on(*parts, outside.order)
-        perfect_outside = self._kernel("customize_perfect_outside", 6, 3).on(*parts, outside.order)
-        prune = self._kernel("customize_prune", 7, 3).on(*parts, outside.order, marks)
-        chain, words = chain_size(self.device), front_words(self.device)
-        of_nodes = (*parts, inside.order)
-        basic_inside = self._kernel("customize_basic_inside", 6, 5, chain).on(*of_nodes)
-        perfect_inside = self._kernel("customize_perfect_inside", 6, 5, chain).on(*of_nodes)
-        basic_fronts = self._kernel("customize_basic_fronts", 6, 6, chain, words).on(*of_nodes)
-        perfect_fronts = self._kernel("customize_perfect_fronts", 6, 6, chain, words).on(*of_nodes)
-        self._levels = list(zip(inside.levels, outside.levels, strict=True))
-        self._outside = basic_outside, perfect_outside, prune
-        self._inside = (basic_fronts, basic_inside), (perfect_fronts, perfect_inside)
+        basic_outside, perfect_outside = (
+            make_kernel(self.weights, name, 6, 3, self).on(*parts, outside.order)
+            for name in ("customize_basic_outside", "customize_perfect_outside")
+        )
+        prune = make_kernel(self.weights, "customize_prune", 7, 3, self).on(*parts, outside.order, marks)
+        basic_inside, perfect_inside = (
+            make_kernel(self.weights, name, 6, 7, self, is_chain=True).on(*parts, inside.order)
+            for name in ("customize_basic_fronts", "customize_perfect_fronts")
+        )
+        self._steps = list(zip(inside.steps, outside.steps, strict=True))
+        self._outside, self._inside = (basic_outside, perfect_outside, prune), (basic_inside, perfect_inside)
         self._begin, self._pack = begin, pack
         self._concerned = Weights(status, self._status, self._given, self.weights, marks, self.rows, self.arcs)
         self._recording = Recording(self.device, owner=self)
@@ -177,7 +174,7 @@ class CustomizedHierarchy(Resource):
 
     def _record(self) -> None:
         """Record the customization of all arcs."""
-        begin, pack, levels = self._begin, self._pack, self._levels
+        begin, pack, steps = self._begin, self._pack, self._steps
         (basic_outside, perfect_outside, prune), (basic_inside, perfect_inside) = self._outside, self._inside
         status, mapped, given, weights, marks, *_ = self._concerned
         num_given = given.nbytes // 4
@@ -195,8 +192,8 @@ class CustomizedHierarchy(Resource):
             recording.dispatch(self._groups(num_given))
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
-            for of_inside, of_outside in reversed(levels):
-                self._record_inside(*basic_inside, of_inside)
+            for of_inside, of_outside in reversed(steps):
+                self._record_inside(basic_inside, of_inside, (PAIRS, COLUMNS))
                 self._record_outside(basic_outside, of_outside)
                 if of_outside:
                     recording.barrier()
@@ -205,13 +202,13 @@ class CustomizedHierarchy(Resource):
                 split_buffer.copy_to(recording, weights, self._partial.basic, weights.nbytes)
                 recording.barrier("transfer", "compute")
             recording.timestamp(self._timestamps, 2)
-            for of_inside, of_outside in levels:
+            for of_inside, of_outside in steps:
                 self._record_outside(perfect_outside, of_outside)
                 if of_outside:
                     recording.barrier()
-                self._record_inside(*perfect_inside, of_inside)
+                self._record_inside(perfect_inside, of_inside, (COLUMNS, PAIRS))
             recording.timestamp(self._timestamps, 3)
-            for _, of_outside in levels:  # in any order
+            for _, of_outside in steps:  # in any order
                 self._record_outside(prune, of_outside)
             recording.barrier()
             recording.timestamp(self._timestamps, len(_STAGES) - 1)
@@ -231,62 +228,24 @@ class CustomizedHierarchy(Resource):
             self._recording.push(kernel, batch.begin, batch.end, batch.lanes)
             self._recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes))
 
-    def _record_inside(self, fronts: Bindings, kernel: Bindings, batches: list[Batch]) -> None:
-        """Record the dispatches for nodes of supernodes, and barriers after them."""
-        size = chain_size(self.device)
-        if not batches:
-            return
-        self._recording.bind(fronts)
-        for begin, end, _, largest, front in batches:
-            if front is not None:
-                self._recording.push(fronts, begin, end, front.lanes, front.words, largest - 1, front.parts)
-                self._recording.dispatch(self._groups((end - begin) * front.lanes, size))
-        outside = [batch for batch in batches if batch.front is None]
-        if outside:
+    def _record_inside(self, kernel: Bindings, batches: list[Batch], order: tuple[int, int]) -> None:
+        """Record the dispatches for nodes of parts, and barriers after them."""
+        passes = [batch.front.passes(order) for batch in batches]
+        for number in range(max(map(len, passes), default=0)):
             self._recording.bind(kernel)
-        large = []
-        for batch in outside:
-            if batch.lanes > MOST_PAIRS * size:
-                large.append(batch)
-                continue
-            lanes = min(batch.lanes, size)
-            self._recording.push(kernel, batch.begin, batch.end, lanes, 1, batch.size - 1)
-            self._recording.dispatch(self._groups((batch.end - batch.begin) * lanes, size))
-        for turn in range(1, max((batch.size for batch in large), default=0)):
-            for batch in large:
-                if turn < batch.size:
-                    self._recording.push(kernel, batch.begin, batch.end, batch.lanes, turn, turn)
-                    self._recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes, size))
+            for (begin, end, _, largest, front), dispatches in zip(batches, passes, strict=True):
+                if number < len(dispatches):
+                    parts, stages = dispatches[number]
+                    self._recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
+                    self._recording.dispatch(self._groups((end - begin) * parts * front.lanes, chain_size(self.device)))
             self._recording.barrier()
-        self._recording.barrier()
-
-    @property
-    def _workgroup(self) -> int:
-        size = _SOFTWARE_SIZE if self.device.info.kind == "cpu" else _SIZE
-        return 1 << min(size, self.device.limits.workgroup_size).bit_length() - 1
 
     def _groups(self, items: int, size: int = 0) -> int:
-        return min(max(1, -(-items // (size or self._workgroup))), self.device.limits.workgroups)
+        return min(max(1, -(-items // (size or workgroup_size(self.device)))), self.device.limits.workgroups)
 
     def shader(self, name: str) -> tuple[str, dict[int, int]]:
         """Return the name of a shader for the arrays of the hierarchy, and further constants that it takes."""
         return of_arrays(self.device, name, [self.weights])
-
-    def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0, words: int = 0) -> Kernel:
-        shader, constants = self.shader(name)
-        return Kernel(
-            self.device,
-            shader,
-            bindings=bindings,
-            push_constants=push_constants,
-            workgroup_size=size or self._workgroup,
-            constants={**constants, **({WORDS_CONSTANT: words} if words else {})},
-            shared_bytes=4 * words,
-            owner=self,
-        )
-
-    def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self.device, nbytes, name=name, owner=self)
 
     @property
     def has_below(self) -> bool:
@@ -345,12 +304,10 @@ class CustomizedHierarchy(Resource):
         """Keep from now on what partial customization needs, if the device has the memory for it."""
         assert self.topology is not None
         self._may_be_partial = False
-        if not pays(self.hierarchy, self.topology):
+        if not pays(self.hierarchy):
             return
         with contextlib.suppress(DeviceError, MemoryShortageError):
-            self._partial = PartialCustomization(
-                self.hierarchy, self.topology, self._concerned, self._timestamps, self._workgroup, self
-            )
+            self._partial = PartialCustomization(self.hierarchy, self.topology, self._concerned, self._timestamps, self)
             # All weights cross the bus once.
             self._begin = self._begin.kernel.on(self._partial.given, self.topology.places, self.weights)
             self._record()

@@ -1,38 +1,67 @@
 """Plans of the customization of supernodes in shared memory; see shaders/include/supernode_fronts.glsl.
 
 A node of a large supernode waits for those before it. In shared memory its turn takes a fraction of what one takes in
-the device's memory, so that only supernodes that are too large are customized there.
+the device's memory, so that large supernodes are divided into pieces that fit; see `vkssp.cch.pieces`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from vkssp.engine.arrays import Array, of_arrays
 from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Kernel
 from vkssp.graph.hierarchy import Indices
+from vkssp.resource import Resource
 
 #: Specialization constant of the shaders: words of shared memory of a workgroup.
 WORDS_CONSTANT = 1
+#: Stages of the shaders: arcs between the nodes of a piece, and arcs to its ancestors.
+PAIRS, COLUMNS = 1, 2
 #: Most words of shared memory that are used, so that several workgroups fit into a processor of a GPU.
 MOST_WORDS = 11_264
-# Invocations of a workgroup that goes from node to node, on a GPU and on a software device.
-_SIZE, _SOFTWARE_SIZE = 512, 64
+# Invocations of a workgroup that goes from node to node, and of one of customization else, on a GPU and on a software
+# device.
+_CHAIN_SIZE, _SIZE, _SOFTWARE_SIZE = 512, 128, 64
+#: Most nodes of a piece of a supernode, and fewest columns that fit beside them.
+MOST_NODES, _FEWEST_COLUMNS = 32, 8
+#: Entries of columns that an invocation takes in a turn, if there are workgroups for the others.
+COLUMNS_EACH = 4
 #: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65 535 rounds.
 MOST_ROUNDS = 50_000
 
 
 class Front(NamedTuple):
-    """Division of a workgroup: invocations and words of each supernode, and the largest number of parts of columns."""
+    """Division of a workgroup: invocations and words of each supernode, and the largest number of parts of columns.
+
+    Each part has invocations of its own.
+    """
 
     lanes: int
     words: int
     parts: int
 
+    def passes(self, order: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the parts and the stages of dispatches that wait for each other, for an order of the stages."""
+        if self.parts == 1:
+            return [(1, PAIRS | COLUMNS)]
+        return [(self.parts if stage == COLUMNS else 1, stage) for stage in order]
+
 
 def chain_size(device: Device) -> int:
     """Return the number of invocations of a workgroup that goes from node to node, a power of two."""
-    size = _SOFTWARE_SIZE if device.info.kind == "cpu" else _SIZE
-    return 1 << min(size, device.limits.workgroup_size).bit_length() - 1
+    return _size_on(device, _CHAIN_SIZE)
+
+
+def workgroup_size(device: Device) -> int:
+    """Return the number of invocations of the other workgroups of customization, a power of two."""
+    return _size_on(device, _SIZE)
+
+
+def _size_on(device: Device, size: int) -> int:
+    wanted = _SOFTWARE_SIZE if device.info.kind == "cpu" else size
+    return 1 << min(wanted, device.limits.workgroup_size).bit_length() - 1
 
 
 def front_words(device: Device) -> int:
@@ -40,11 +69,37 @@ def front_words(device: Device) -> int:
     return min(MOST_WORDS, device.limits.shared_memory // 4)
 
 
-def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) -> Front | None:
-    """Return how workgroups take supernodes of some sizes, each by so many invocations or more.
+def make_kernel(
+    weights: Array, name: str, bindings: int, push_constants: int, owner: Resource, *, is_chain: bool = False
+) -> Kernel:
+    """Return a kernel of customization, with workgroups that go from node to node in shared memory or not."""
+    device = weights.device
+    words = front_words(device) if is_chain else 0
+    shader, constants = of_arrays(device, name, [weights])
+    return Kernel(
+        device,
+        shader,
+        bindings=bindings,
+        push_constants=push_constants,
+        workgroup_size=chain_size(device) if is_chain else workgroup_size(device),
+        constants={**constants, **({WORDS_CONSTANT: words} if is_chain else {})},
+        shared_bytes=4 * words,
+        owner=owner,
+    )
 
-    The number of invocations is a power of two. If a supernode is too large for shared memory, or for the loops of a
-    software device, the result is None.
+
+def piece_size(device: Device) -> int:
+    """Return the most nodes of a piece of a supernode, a power of two, such that some columns fit beside its nodes."""
+    nodes, words = MOST_NODES, front_words(device)
+    while nodes > 1 and nodes * (nodes - 1) + 2 * nodes * _FEWEST_COLUMNS > words:
+        nodes //= 2
+    return nodes
+
+
+def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) -> Front:
+    """Return how workgroups take pieces of supernodes of some sizes, each by so many invocations or more.
+
+    The number of invocations is a power of two.
     """
     workgroup, words = chain_size(device), front_words(device)
     inside = size * (size - 1)
@@ -52,11 +107,7 @@ def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) 
     while lanes < workgroup and words * lanes // workgroup < needed:
         lanes *= 2
     words = words * lanes // workgroup
-    columns = (words - inside) // (2 * size)  # that fit beside the arcs between nodes
-    if bool((columns < (num_ancestors > 0)).any()):
-        return None
-    parts = -(-num_ancestors // columns.clip(min=1))
-    rounds = size * parts + inside * (size + num_ancestors) // lanes
-    if device.info.kind == "cpu" and int(rounds.max()) > MOST_ROUNDS:
-        return None
-    return Front(lanes, words, int(parts.max()))
+    if lanes == workgroup:  # others take the columns beyond those that it takes at once
+        words = min(words, int((inside + 2 * size * -(-COLUMNS_EACH * lanes // size)).max()))
+    columns = ((words - inside) // (2 * size)).clip(min=1)
+    return Front(lanes, words, int((-(-num_ancestors // columns)).max(initial=1)))

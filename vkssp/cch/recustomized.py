@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cch.fronts import WORDS_CONSTANT, Front, chain_size, front_of, front_words
+from vkssp.cch.fronts import COLUMNS, PAIRS, Front, chain_size, front_of, make_kernel, workgroup_size
 from vkssp.cch.topology import Topology
-from vkssp.engine.arrays import Array, of_arrays
+from vkssp.engine.arrays import Array
 from vkssp.gpu.buffer import Buffer
-from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.kernel import Bindings
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import Graph
 from vkssp.graph.csr import within
@@ -33,14 +33,14 @@ SHARE, MOST_CHANGED = 1 / 64, 4096
 _MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 15, 1 << 17, 64
 #: Share of the arcs whose weights may be kept while they change, and fewest of them.
 ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
-# Words of a change before its lists, and of the state before the counts of levels; see shaders/include.
-_HEAD, _STATE = 9, 2
-# Workgroups of a dispatch at most, on a GPU and on a software device; supernodes of a level that they are meant for.
+# Words of a change before its lists, and of the state before the counts of steps; see shaders/include.
+_HEAD, _STATE = 10, 2
+# Workgroups of a dispatch at most, on a GPU and on a software device; parts of a step that they are meant for.
 _MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 8192, 64, 256
 # Invocations of a supernode where its arcs are copied; of one of many pairs, at most.
 _LANES, _MOST_LANES = 64, 4096
 # Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
-_MOST_PARTS, _MOST_SLICES = 32, 8
+_MOST_SHARES, _MOST_SLICES = 32, 8
 SLICE = 64
 
 
@@ -59,22 +59,21 @@ class Weights(NamedTuple):
     arcs: Array
 
 
-class _Level(NamedTuple):
-    """Dispatches for the listed supernodes of a level, of which there are `length` or few more."""
+class _Step(NamedTuple):
+    """Dispatches for the listed parts of a step, of which there are `length` or few more from the place `first` on."""
 
     first: int
     length: int
     outside: int
     front: Front | None
     size: int
-    parts: int
+    shares: int
     slices: int
 
 
-def pays(hierarchy: Hierarchy, topology: Topology) -> bool:
-    """Return whether a hierarchy is large, and all of its supernodes fit into shared memory, which this needs."""
-    is_fit = all(batch.front is not None for batches in topology.inside.levels for batch in batches)
-    return is_fit and hierarchy.num_arcs >= max(1, FEWEST_ARCS)
+def pays(hierarchy: Hierarchy) -> bool:
+    """Return whether a hierarchy is so large that partial customization pays."""
+    return hierarchy.num_arcs >= max(1, FEWEST_ARCS)
 
 
 class PartialCustomization(Resource):
@@ -90,8 +89,6 @@ class PartialCustomization(Resource):
         Its weights there.
     timestamps : Timestamps
         Times of the stages, of which there are five.
-    workgroup : int
-        Invocations of a workgroup.
     owner : Resource
         The resource that closes this one.
 
@@ -109,17 +106,11 @@ class PartialCustomization(Resource):
     """
 
     def __init__(
-        self,
-        hierarchy: Hierarchy,
-        topology: Topology,
-        weights: Weights,
-        timestamps: Timestamps,
-        workgroup: int,
-        owner: Resource,
+        self, hierarchy: Hierarchy, topology: Topology, weights: Weights, timestamps: Timestamps, owner: Resource
     ) -> None:
         super().__init__(owner)
         self.device, self._hierarchy, self._topology = topology.device, hierarchy, topology
-        self._timestamps, self._workgroup = timestamps, workgroup
+        self._timestamps = timestamps
         try:
             self._make(weights)
         except BaseException:
@@ -133,49 +124,54 @@ class PartialCustomization(Resource):
         self._number = 0
         most = min(hierarchy.num_arcs, device.limits.buffer // 8)
         self._room = min(most, max(LEAST_ROOM, int(ROOM_SHARE * hierarchy.num_arcs)))
-        self._first_list = _HEAD + hierarchy.num_levels + 1
+        pieces = topology.pieces
+        self._first_level = _HEAD + pieces.num_steps
+        self._first_list = self._first_level + hierarchy.num_levels
         self.basic = topology.array("the weights of basic customization", 8 * hierarchy.num_arcs, 8, self)
-        before = self._buffer("the weights before a change", 8 * self._room)
-        listed = self._buffer("the listed supernodes", 16 * hierarchy.num_supernodes)
-        state = self._buffer("the state of a change", 4 * (_STATE + hierarchy.num_levels))
+        before = Buffer(device, 8 * self._room, name="the weights before a change", owner=self)
+        num_parts = len(pieces.part)
+        listed = Buffer(device, 8 * (num_parts + hierarchy.num_supernodes), name="the listed supernodes", owner=self)
+        state = Buffer(device, 4 * (_STATE + pieces.num_steps), name="the state of a change", owner=self)
         chunks = min(_MOST_CHUNKS, len(hierarchy.ancestor) // _CHUNK + hierarchy.num_nodes)
         words = self._first_list + min(_MOST_GIVEN, hierarchy.num_supernodes) + 3 * chunks + 2 * MOST_CHANGED
         # The device reads both often, which takes long where the host has them.
-        self.given = self._buffer("the weights of the graph on the device", weights.given.nbytes)
-        change = self._buffer("the change on the device", 4 * words)
+        self.given = Buffer(device, weights.given.nbytes, name="the weights of the graph on the device", owner=self)
+        change = Buffer(device, 4 * words, name="the change on the device", owner=self)
         self._change = Buffer(device, 4 * words, mapped=True, name="the change", owner=self)
         self._ended = Buffer(device, 4 * _STATE, mapped=True, name="the end of a change", owner=self)
         below, status = topology.below(), weights.status
-        clear = Recording(device, owner=self)
-        with clear.record() as recording:
-            recording.fill(listed, 0)
-            recording.barrier("all", "all")
-        clear.submit()
-        clear.wait()
+        marks = np.zeros((hierarchy.num_supernodes, 2), np.uint32)
+        # In descending order, so that the first piece of each supernode is the last one that is written.
+        marks[pieces.supernode[::-1], 1] = hierarchy.num_supernodes + np.arange(len(pieces.supernode))[::-1]
+        listed.write(marks, 8 * num_parts)
         of_basic = (topology.supernodes, topology.supernode_of, status, self.basic)
         of_perfect = (topology.supernodes, topology.supernode_of, status, weights.weights)
         lists = (topology.ancestors, listed, state)
-        begin = self._kernel("recustomize_begin", 9, 0).on(*of_basic, *lists, change, self.given)
-        given = self._kernel("customize_weights", 3, 1).on(self.given, topology.places, self.basic)
-        gather = self._kernel("recustomize_gather", 9, 1).on(*of_basic, *lists, change, below)
+        begin = make_kernel(self.basic, "recustomize_begin", 9, 0, self).on(*of_basic, *lists, change, self.given)
+        given = make_kernel(self.basic, "customize_weights", 3, 1, self).on(self.given, topology.places, self.basic)
+        gather = make_kernel(self.basic, "recustomize_gather", 9, 1, self).on(*of_basic, *lists, change, below)
         fronts = [
-            self._kernel(name, 7, 6, chain_size(device), front_words(device)).on(*values, *lists)
+            make_kernel(self.basic, name, 7, 7, self, is_chain=True).on(*values, *lists)
             for name, values in (
                 ("customize_basic_fronts_listed", of_basic),
                 ("customize_perfect_fronts_listed", of_perfect),
             )
         ]
-        basic_outside = self._kernel("customize_basic_outside_listed", 7, 3).on(*of_basic, *lists)
-        perfect_outside = self._kernel("customize_perfect_outside_listed", 7, 3).on(*of_perfect, *lists)
-        restore = self._kernel("recustomize_restore", 10, 3).on(
+        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 3, self).on(*of_basic, *lists)
+        perfect_outside = make_kernel(self.basic, "customize_perfect_outside_listed", 7, 3, self).on(
+            *of_perfect, *lists
+        )
+        restore = make_kernel(self.basic, "recustomize_restore", 10, 3, self).on(
             *(*of_perfect, self.basic, listed, state, change, before, weights.marks)
         )
-        spread = self._kernel("recustomize_spread", 10, 5).on(*of_perfect, *lists, change, before, below)
-        prune = self._kernel("customize_prune_listed", 8, 3).on(*of_perfect, *lists, weights.marks)
-        pack = self._kernel("recustomize_pack", 10, 3).on(
+        spread = make_kernel(self.basic, "recustomize_spread", 10, 5, self).on(
+            *of_perfect, *lists, change, before, below
+        )
+        prune = make_kernel(self.basic, "customize_prune_listed", 8, 3, self).on(*of_perfect, *lists, weights.marks)
+        pack = make_kernel(self.basic, "recustomize_pack", 10, 3, self).on(
             *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
         )
-        levels, num_given = self._levels(), weights.given.nbytes // 4
+        steps, num_given = self._plan(), weights.given.nbytes // 4
         self._recording = Recording(device, owner=self)
         with self._recording.record() as recording:
             recording.barrier("all", "all")
@@ -189,80 +185,86 @@ class PartialCustomization(Resource):
             recording.barrier()
             recording.bind(given)
             recording.push(given, num_given)
-            recording.dispatch(min(max(1, -(-num_given // self._workgroup)), self.device.limits.workgroups))
+            recording.dispatch(min(max(1, -(-num_given // workgroup_size(self.device))), self.device.limits.workgroups))
             recording.bind(gather)
             recording.push(gather, hierarchy.num_nodes)
             recording.dispatch(self._groups(self._most_groups))
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
-            for number, level in reversed(list(enumerate(levels))):
-                self._record_fronts(fronts[0], number, level)
-                self._record(basic_outside, number, level, level.outside)
-                recording.barrier()
-            recording.timestamp(self._timestamps, 2)
-            for number, level in enumerate(levels):
-                self._record(restore, number, level, _LANES)
-                recording.barrier()
-                if level.outside:
-                    self._record(perfect_outside, number, level, level.outside)
+            for number, step in reversed(list(enumerate(steps))):
+                self._record_fronts(fronts[0], number, step, (PAIRS, COLUMNS))
+                if step.outside:
+                    self._record(basic_outside, number, step, step.outside)
                     recording.barrier()
-                self._record_fronts(fronts[1], number, level)
-                shares = level.parts * level.slices
+            recording.timestamp(self._timestamps, 2)
+            for number, step in enumerate(steps):
+                self._record(restore, number, step, _LANES)
+                recording.barrier()
+                if step.outside:
+                    self._record(perfect_outside, number, step, step.outside)
+                    recording.barrier()
+                self._record_fronts(fronts[1], number, step, (COLUMNS, PAIRS))
+                each = step.shares * step.slices
                 recording.bind(spread)
-                recording.push(spread, level.first, number, level.parts, level.slices, hierarchy.num_nodes)
-                recording.dispatch(max(1, self._groups(shares * level.length) // shares) * shares)
-                self._record(prune, number, level, level.outside)
+                recording.push(spread, step.first, number, step.shares, step.slices, hierarchy.num_nodes)
+                recording.dispatch(max(1, self._groups(each * step.length) // each) * each)
+                self._record(prune, number, step, step.outside)
                 recording.barrier()
             recording.timestamp(self._timestamps, 3)
             recording.timestamp(self._timestamps, 4)
-            for number, level in enumerate(levels):
-                self._record(pack, number, level, _LANES)
+            for number, step in enumerate(steps):
+                self._record(pack, number, step, _LANES)
             recording.timestamp(self._timestamps, 5)
             recording.barrier("compute", "transfer")
             recording.copy(state, self._ended, 4 * _STATE)
             recording.copy(status, weights.mapped, weights.mapped.nbytes)
             recording.barrier("all", "all")
 
-    def _levels(self) -> list[_Level]:
-        """Return the dispatches of all levels."""
-        hierarchy = self._hierarchy
-        size, num_ancestors = hierarchy.size.astype(np.int64), hierarchy.num_ancestors.astype(np.int64)
+    def _plan(self) -> list[_Step]:
+        """Return the dispatches of all steps."""
+        hierarchy, pieces = self._hierarchy, self._topology.pieces
+        by_step = np.argsort(pieces.step, kind="stable")
+        bounds = np.searchsorted(pieces.step[by_step], np.arange(pieces.num_steps + 1))
         below = np.diff(self._first_below.astype(np.int64))
-        first_node, bounds = hierarchy.first_node.astype(np.int64), hierarchy.first_of_level.tolist()
-        levels = []
-        for level, batches in enumerate(self._topology.outside.levels):
-            first, end = int(bounds[level]), int(bounds[level + 1])
-            which, largest = slice(first, end), int(size[first:end].max())
-            front = front_of(self.device, size[which], num_ancestors[which], chain_size(self.device))
-            most_below = int(below[first_node[first] : first_node[end]].max())
-            levels.append(
-                _Level(
+        whole = pieces.part[: len(pieces.part) - len(pieces.supernode)]
+        most_below = np.maximum.reduceat(below, hierarchy.first_node[:-1].astype(np.int64))
+        most_below = np.concatenate([most_below[whole], most_below[pieces.supernode]])
+        self._first_of_step, steps = bounds[:-1], []
+        for number, batches in enumerate(self._topology.outside.steps):
+            first, end = int(bounds[number]), int(bounds[number + 1])
+            which = by_step[first:end]
+            size = pieces.size[which]
+            largest = int(size.max())
+            front = front_of(self.device, size, pieces.num_ancestors[which], chain_size(self.device))
+            steps.append(
+                _Step(
                     first,
                     min(end - first, _LISTED),
                     min(_MOST_LANES, max((batch.lanes for batch in batches), default=0)),
                     front if largest > 1 else None,
                     largest,
-                    _power(min(_MOST_PARTS, largest)),
-                    _power(min(_MOST_SLICES, most_below // SLICE)),
+                    _power(min(_MOST_SHARES, largest)),
+                    _power(min(_MOST_SLICES, int(most_below[which].max()) // SLICE)),
                 )
             )
-        return levels
+        return steps
 
-    def _record(self, kernel: Bindings, number: int, level: _Level, lanes: int) -> None:
-        """Record a dispatch for the listed supernodes of a level with so many invocations each, if there are any."""
+    def _record(self, kernel: Bindings, number: int, step: _Step, lanes: int) -> None:
+        """Record a dispatch for the listed parts of a step with so many invocations each, if there are any."""
         if lanes:
             self._recording.bind(kernel)
-            self._recording.push(kernel, level.first, number, lanes)
-            self._recording.dispatch(self._groups(-(-level.length * lanes // self._workgroup)))
+            self._recording.push(kernel, step.first, number, lanes)
+            self._recording.dispatch(self._groups(-(-step.length * lanes // workgroup_size(self.device))))
 
-    def _record_fronts(self, kernel: Bindings, number: int, level: _Level) -> None:
-        """Record a dispatch for the nodes of listed supernodes of a level, and a barrier."""
-        if level.front is not None:
-            lanes, words, parts = level.front
-            self._recording.bind(kernel)
-            self._recording.push(kernel, level.first, number, lanes, words, level.size - 1, parts)
-            self._recording.dispatch(self._groups(-(-level.length * lanes // chain_size(self.device))))
-            self._recording.barrier()
+    def _record_fronts(self, kernel: Bindings, number: int, step: _Step, order: tuple[int, int]) -> None:
+        """Record dispatches for the nodes of listed parts of a step, and barriers."""
+        if step.front is not None:
+            lanes, words, _ = step.front
+            for parts, stages in step.front.passes(order):
+                self._recording.bind(kernel)
+                self._recording.push(kernel, step.first, number, lanes, words, step.size - 1, parts, stages)
+                self._recording.dispatch(self._groups(-(-step.length * parts * lanes // chain_size(self.device))))
+                self._recording.barrier()
 
     @property
     def _most_groups(self) -> int:
@@ -270,22 +272,6 @@ class PartialCustomization(Resource):
 
     def _groups(self, wanted: int) -> int:
         return min(max(1, wanted), self._most_groups, self.device.limits.workgroups)
-
-    def _kernel(self, name: str, bindings: int, push_constants: int, size: int = 0, words: int = 0) -> Kernel:
-        shader, constants = of_arrays(self.device, name, [self.basic])
-        return Kernel(
-            self.device,
-            shader,
-            bindings=bindings,
-            push_constants=push_constants,
-            workgroup_size=size or self._workgroup,
-            constants={**constants, **({WORDS_CONSTANT: words} if words else {})},
-            shared_bytes=4 * words,
-            owner=self,
-        )
-
-    def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self.device, nbytes, name=name, owner=self)
 
     def customize(self, graph: Graph, changed: Indices) -> bool:
         """Customize what hangs on changed arcs of a graph, and wait for it.
@@ -307,14 +293,14 @@ class PartialCustomization(Resource):
         if first_changed + 2 * len(changed) > len(words):
             return False
         self._number += 1
-        hierarchy = self._hierarchy
         words[:_HEAD] = (
-            *(self._number, self._room, hierarchy.num_supernodes),
+            *(self._number, self._room, len(self._topology.pieces.part)),
             *(len(given), self._first_list - _HEAD, len(chunks), first_chunk - _HEAD),
-            *(len(changed), first_changed - _HEAD),
+            *(len(changed), first_changed - _HEAD, self._first_level - _HEAD),
         )
         if self._number == 1:
-            words[_HEAD : self._first_list] = hierarchy.first_of_level
+            words[_HEAD : self._first_level] = self._first_of_step
+            words[self._first_level : self._first_list] = self._topology.pieces.first_step[:-1]
         words[self._first_list : first_chunk] = given
         words[first_chunk:first_changed] = chunks.reshape(-1)
         words[first_changed : first_changed + 2 * len(changed) : 2] = changed

@@ -11,12 +11,14 @@ import math
 import threading
 from collections import deque
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.cch import top as at_top
-from vkssp.cch.fronts import MOST_ROUNDS, Front, front_of
+from vkssp.cch.fronts import MOST_ROUNDS, Front, front_of, piece_size
+from vkssp.cch.pieces import Pieces, pieces_of
 from vkssp.engine.arrays import Array, can_split, make_array
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -25,6 +27,8 @@ from vkssp.graph.csr import within
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.locks import ReentrantLock
 from vkssp.resource import Resource
+
+Values = npt.NDArray[Any]
 
 #: The twin of Supernode in shaders/include/hierarchy.glsl.
 SUPERNODE = np.dtype(
@@ -44,31 +48,31 @@ _ROUNDS = 32
 
 
 class Batch(NamedTuple):
-    """Dispatch of customization: bounds in a list of supernodes, invocations of each, and the largest size of one.
+    """Dispatch of customization: bounds in a list of parts, invocations of each, and the largest size of one.
 
-    `front` says how workgroups take them in shared memory; None if one is too large.
+    `front` says how workgroups take them in shared memory.
     """
 
     begin: int
     end: int
     lanes: int
     size: int
-    front: Front | None
+    front: Front
 
 
 class Stages(NamedTuple):
-    """Supernodes in the order of customization, and the dispatches for those of each level.
+    """Parts of the hierarchy in the order of customization, see `Pieces`, and the dispatches for those of each step.
 
     Attributes
     ----------
     order : Buffer
-        The supernodes, by level.
-    levels : list
-        The dispatches for each level, of which none waits for another.
+        The parts, by step.
+    steps : list
+        The dispatches for each step, of which none waits for another.
     """
 
     order: Buffer
-    levels: list[list[Batch]]
+    steps: list[list[Batch]]
 
 
 def ancestor_counts(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
@@ -110,6 +114,14 @@ def supernodes_below(hierarchy: Hierarchy) -> Uint32s:
     return np.concatenate([[0], np.cumsum(count), pairs.reshape(-1)]).astype(np.uint32)
 
 
+def _pairs_of(parts: Pieces) -> tuple[Indices, Indices]:
+    """Return of each part the number of pairs of ancestors, and the largest number of other pairs in a turn."""
+    size, count = parts.size, parts.num_ancestors
+    outside, longest = count * (count - 1) // 2, count + size - 1
+    # The lowest node has the most pairs in its turn; there is a turn for each node but the highest one.
+    return outside, np.where(size > 1, longest * (longest - 1) // 2 - outside, 0)
+
+
 class Topology(Resource):
     """Hierarchy on a device without weights, and the places of a graph's arcs in it.
 
@@ -118,17 +130,19 @@ class Topology(Resource):
     holders : set of int
         Creation numbers of the customized hierarchies that use it.
     supernodes, supernode_of : Buffer or SplitBuffer
-        The supernodes, and the supernode of each rank.
+        The supernodes, behind them the pieces of large ones, and the supernode of each rank.
     ancestors, ancestor_depth : Buffer or SplitBuffer
-        Ranks of the ancestors of all supernodes, and the number of nodes above each.
+        Ranks of the ancestors of all supernodes and pieces, and the number of nodes above each of supernodes.
     places : Buffer
         For each arc of the graph the index of its weight in the weights of the hierarchy, 2**32 - 1 for loops.
     top : Top
         The top of the hierarchy, where many workgroups search upward.
     top_nodes, top_ancestors : Buffer
         Its nodes and their ancestors; see `Top`.
+    pieces : Pieces
+        The parts that customization takes one by one.
     outside, inside : Stages
-        Supernodes for pairs of their ancestors, and for triangles that have two nodes in them; see `customize_*.comp`.
+        Parts for pairs of their ancestors, and for triangles that have two nodes in them; see `customize_*.comp`.
     """
 
     supernodes: Array
@@ -139,6 +153,7 @@ class Topology(Resource):
     top: at_top.Top
     top_nodes: Buffer
     top_ancestors: Buffer
+    pieces: Pieces
     outside: Stages
     inside: Stages
 
@@ -215,47 +230,65 @@ class Topology(Resource):
         tail, head = (hierarchy.rank[nodes] for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
         place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
-        self.supernodes = self._upload_array("the supernodes", supernodes.view(np.uint32), SUPERNODE.itemsize)
+        self.pieces = pieces_of(hierarchy, piece_size(self.device))
+        pieces, lists = self._divide(supernodes)
+        everything = np.append(supernodes, pieces).view(np.uint32)
+        self.supernodes = self._upload_array("the supernodes", everything, SUPERNODE.itemsize)
         self.supernode_of = self._upload("the supernode of each node", hierarchy.supernode)
-        self.ancestors = self._upload_array("the ancestors", hierarchy.ancestor, 4)
+        self.ancestors = self._upload_array("the ancestors", np.append(hierarchy.ancestor, lists), 4)
         depths = hierarchy.depth[hierarchy.ancestor]
         self.ancestor_depth = self._upload_array("the depths of ancestors", depths, 4)
         self.places = self._upload("the places of weights", place)
         self.top_nodes = self._upload("the nodes at the top", self.top.nodes.reshape(-1))
         self.top_ancestors = self._upload("the ancestors at the top", self.top.ancestors)
-        size, count = hierarchy.size, hierarchy.num_ancestors
-        outside = count * (count - 1) // 2
-        longest = count + size - 1
-        self.outside = self._stages("pairs of ancestors", outside, size, 1)
-        # The lowest node has the most pairs in its turn; there is a turn for each node but the highest one.
-        inside = np.where(size > 1, longest * (longest - 1) // 2 - outside, 0)
-        self.inside = self._stages("nodes of supernodes", inside, size, size)
+        outside, inside = _pairs_of(self.pieces)
+        self.outside = self._stages("pairs of ancestors", outside, 1)
+        self.inside = self._stages("nodes of supernodes", inside, self.pieces.size)
 
-    def _stages(self, name: str, pairs: Indices, size: Indices, rounds: Indices | int) -> Stages:
-        """Return the supernodes that have pairs, by level, in dispatches for similar numbers of pairs."""
-        hierarchy = self.hierarchy
+    def _divide(self, supernodes: Values) -> tuple[Values, Uint32s]:
+        """Return the pieces of large supernodes as supernodes, and the ancestors of all of them."""
+        hierarchy, (group, place, _, size, num_ancestors, *_) = self.hierarchy, self.pieces
+        count = len(group)
+        pieces, outside = supernodes[group], hierarchy.num_ancestors[group]
+        pieces["first_node"] += place.astype(np.uint32)
+        pieces["depth"] += place.astype(np.uint32)
+        pieces["first_arc"] += (place * outside + place * (place - 1) // 2).astype(np.uint32)
+        pieces["size"], pieces["num_ancestors"] = size[len(size) - count :], num_ancestors[len(size) - count :]
+        lengths = num_ancestors[len(size) - count :]
+        pieces["first_ancestor"] = len(hierarchy.ancestor) + np.cumsum(lengths) - lengths
+        at = within(lengths)
+        of_group, before = np.repeat(group, lengths), np.repeat(outside, lengths)
+        first = hierarchy.first_ancestor[of_group].astype(np.int64)
+        listed = np.append(hierarchy.ancestor, np.uint32(0))[np.where(at < before, first + at, -1)]
+        own = hierarchy.first_node[of_group] + at - before
+        return pieces, np.where(at < before, listed, own).astype(np.uint32)
+
+    def _stages(self, name: str, pairs: Indices, rounds: Indices | int) -> Stages:
+        """Return the parts that have pairs, by step, in dispatches for similar numbers of pairs."""
+        parts = self.pieces
         chosen = np.flatnonzero(pairs)
-        level = np.searchsorted(hierarchy.first_of_level, chosen, "right") - 1
+        step = parts.step[chosen]
         work = np.log2(np.maximum(1, pairs[chosen])).astype(np.int64)
-        by_work = np.lexsort((work, level))
-        chosen, level, work = chosen[by_work], level[by_work], work[by_work]
-        levels: list[list[Batch]] = [[] for _ in range(hierarchy.num_levels)]
-        bounds = np.flatnonzero(np.diff(level * 64 + work)) + 1
-        all_rounds = pairs * rounds * (_ROUNDS + size)
+        by_work = np.lexsort((work, step))
+        chosen, step, work = chosen[by_work], step[by_work], work[by_work]
+        steps: list[list[Batch]] = [[] for _ in range(parts.num_steps)]
+        bounds = np.flatnonzero(np.diff(step * 64 + work)) + 1
+        all_rounds = pairs * rounds * (_ROUNDS + parts.size)
         for begin, end in pairwise([0, *bounds.tolist(), len(chosen)]):
             if begin == end:
                 continue
-            groups = chosen[begin:end]
+            which = chosen[begin:end]
             if self.device.info.kind == "cpu":
                 # A software device gains nothing from lanes, but may end long loops.
-                wanted = float(all_rounds[groups].max()) / MOST_ROUNDS
+                wanted = float(all_rounds[which].max()) / MOST_ROUNDS
             else:
-                most = float(pairs[groups].max())
+                most = float(pairs[which].max())
                 wanted = min(most, max(most / _PAIRS_EACH, _INVOCATIONS / (end - begin)))
             lanes = 2 ** math.ceil(math.log2(min(max(wanted, 1.0), _MOST_LANES)))
-            front = front_of(self.device, size[groups], hierarchy.num_ancestors[groups], lanes)
-            levels[int(level[begin])].append(Batch(begin, end, lanes, int(size[groups].max()), front))
-        return Stages(self._upload(f"the order of {name}", np.append(chosen, 0).astype(np.uint32)), levels)
+            front = front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes)
+            steps[int(step[begin])].append(Batch(begin, end, lanes, int(parts.size[which].max()), front))
+        order = np.append(parts.part[chosen], 0).astype(np.uint32)
+        return Stages(self._upload(f"the order of {name}", order), steps)
 
     def array(self, name: str, nbytes: int, item_bytes: int, owner: Resource | None = None) -> Array:
         """Return an array in one buffer or, if the hierarchy is too large for that, in several."""
@@ -298,9 +331,11 @@ class Topologies(Resource):
         """Return the bytes that the topology of a hierarchy and a graph will take; 0 if the device has it."""
         if self._of(hierarchy, graph) is not None:
             return 0
-        size, count = hierarchy.size, hierarchy.num_ancestors
-        ordered = int((count > 1).sum()) + int(((size > 1) & (size + count > 2)).sum()) + 2
+        parts = pieces_of(hierarchy, piece_size(self.device))
+        ordered = sum(np.count_nonzero(pairs) for pairs in _pairs_of(parts)) + 2
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
+        count = len(parts.supernode)
+        of_nodes += SUPERNODE.itemsize * count + 4 * int(parts.num_ancestors[len(parts.size) - count :].sum())
         at_the_top = at_top.top_of(hierarchy, at_top.many_arcs(self.device)).nbytes
         return of_nodes + at_the_top + 4 * ordered + 4 * graph.num_arcs
 
