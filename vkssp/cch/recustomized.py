@@ -31,6 +31,8 @@ FEWEST_ARCS = 1 << 22
 SHARE, MOST_CHANGED = 1 / 64, 4096
 # Most supernodes above them, and most parts of lists below their nodes, of so many entries.
 _MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 15, 1 << 17, 64
+# Supernodes from which on those that are there twice are left out.
+_MANY = 256
 #: Share of the arcs whose weights may be kept while they change, and fewest of them.
 ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
 # Words of a change before its lists, and of the state before the counts of steps; see shaders/include.
@@ -121,6 +123,8 @@ class PartialCustomization(Resource):
         device, hierarchy, topology = self.device, self._hierarchy, self._topology
         count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
         self._first_below: npt.NDArray[np.uint32] = np.concatenate([[0], np.cumsum(count)]).astype(np.uint32)
+        parent = hierarchy.parent
+        self._above = np.where(parent >= 0, hierarchy.supernode[parent].astype(np.int32), np.int32(-1))
         self._number = 0
         most = min(hierarchy.num_arcs, device.limits.buffer // 8)
         self._room = min(most, max(LEAST_ROOM, int(ROOM_SHARE * hierarchy.num_arcs)))
@@ -313,20 +317,20 @@ class PartialCustomization(Resource):
     def _given_supernodes(self, graph: Graph, changed: Indices) -> Indices | None:
         """Return the supernodes of arcs and all above them, or None if they are many."""
         hierarchy = self._hierarchy
-        tail = hierarchy.rank[np.searchsorted(graph.first_out, changed, "right") - 1]
+        # Of the same type as the offsets, all of which would be converted otherwise.
+        arcs = changed.astype(graph.first_out.dtype)
+        tail = hierarchy.rank[np.searchsorted(graph.first_out, arcs, "right") - 1]
         head = hierarchy.rank[graph.head[changed]]
-        lower = np.maximum(tail, head)[tail != head]
-        parent, supernode, found = hierarchy.parent, hierarchy.supernode, set[int]()
-        for group in set(supernode[lower].tolist()):
-            while group not in found:
-                found.add(group)
-                above = parent.item(group)
-                if above < 0:
-                    break
-                group = supernode.item(above)
-            if len(found) > _MOST_GIVEN:
-                return None
-        return np.array(sorted(found), np.int64)
+        groups = hierarchy.supernode[np.maximum(tail, head)[tail != head]].astype(np.int64)
+        found = [np.zeros(0, np.int64)]
+        while len(groups):
+            found.append(groups)
+            groups = self._above[groups]
+            groups = groups[groups >= 0]
+            if len(groups) > _MANY:  # most of them soon meet
+                groups = np.unique(groups)
+        given = np.unique(np.concatenate(found))
+        return given if len(given) <= _MOST_GIVEN else None
 
     def _chunks(self, groups: Indices) -> npt.NDArray[np.uint32]:
         """Return the lists of supernodes below the nodes of some supernodes in parts, shape (k, 3)."""
