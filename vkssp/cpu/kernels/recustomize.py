@@ -132,43 +132,42 @@ def least_by_high(
 
 
 @jit
+def least_inside(
+    tree: Tree, enters: Uint32s, leaves: Uint32s, group: Index, inside: Index, column: Index, least: Any
+) -> Any:
+    """Return the lesser of `least` and the lightest path over a node below the lower end in its supernode.
+
+    The lower end is at the place `inside` there, and the upper end is its ancestor at the place `column`.
+    """
+    to_low = tree.groups[group + 1, ANCESTOR] - tree.groups[group, ANCESTOR] + inside
+    for other in range(inside + 1, tree.groups[group + 1, NODE] - tree.groups[group, NODE]):
+        row = row_of(tree, group, other)
+        least = lesser(least, np.uint64(enters[row + to_low]) + np.uint64(leaves[row + column]))
+    return least
+
+
+@jit
 def least_below(
-    tree: Tree,
-    below: Below,
-    enters: Uint32s,
-    leaves: Uint32s,
-    low: Index,
-    column: Index,
-    high: Index,
-    least: Any,
-    enough: Any,
+    tree: Tree, below: Below, enters: Uint32s, leaves: Uint32s, low: Index, high: Index, least: Any, enough: Any
 ) -> tuple[Any, Any]:
-    """Return the lesser of `least` and the lightest path over a node below both ends of an arc, and the work done.
+    """Return the lesser of `least` and the lightest path over a supernode below both ends of an arc, and the work done.
 
     Parameters
     ----------
     enters, leaves
         Weights of arcs between the lower node and the lower end, and between it and the upper end, in the direction
         of the path.
-    low, column, high
-        Lower end, the place of the upper end among its ancestors, and the upper end.
+    low, high
+        Lower and upper end.
     enough
         A bound of the result; the search ends when it is reached.
     """
     group = np.int64(tree.supernode[low])
-    begin, end = tree.groups[group, ANCESTOR], tree.groups[group + 1, ANCESTOR]
-    inside = low - tree.groups[group, NODE]
-    to_low, size = end - begin + inside, tree.groups[group + 1, NODE] - tree.groups[group, NODE]
-    for other in range(inside + 1, size):
-        row = row_of(tree, group, other)
-        least = lesser(least, np.uint64(enters[row + to_low]) + np.uint64(leaves[row + column]))
-    work = size - inside
     first, last = below.first[low], below.first[low + 1]
     first_high, last_high = below.first[high], below.first[high + 1]
     if SHORTER * (last_high - first_high) < last - first:
         least = least_by_high(tree, below, group, first_high, last_high, leaves, enters, low, least, enough)
-        return least, work + last_high - first_high
-    work += last - first
+        return least, last_high - first_high
     for at in range(first, min(first + AHEAD, last)):
         fetch(tree.ancestor, np.int64(below.place[at]))
         fetch(enters, magnitude(below.arc[at]))
@@ -203,7 +202,64 @@ def least_below(
                 step += 1
         if least <= enough:
             break
-    return least, work
+    return least, last - first
+
+
+@jit
+def all_least_below(
+    tree: Tree, below: Below, up: Uint32s, down: Uint32s, low: Index, keys: Int64s, highs: Int64s, least: Uint64s
+) -> Any:
+    """Do what `least_below` does for several arcs with one lower end, in one pass, and return the work done.
+
+    Parameters
+    ----------
+    up, down
+        Weights of the arcs of the hierarchy.
+    low
+        Lower end.
+    keys
+        Ascending: twice the place of the upper end among the ancestors of the lower one, plus one for the arc down.
+    highs
+        The upper end of each.
+    least
+        By key: replaced by the weight of the lightest path, if that is less.
+    """
+    count, first, last = len(keys), below.first[low], below.first[low + 1]
+    work = last - first
+    for at in range(first, min(first + AHEAD, last)):
+        fetch(tree.ancestor, np.int64(below.place[at]))
+        fetch(up, magnitude(below.arc[at]))
+        fetch(down, magnitude(below.arc[at]))
+    for at in range(first, last):
+        if at + AHEAD < last:
+            fetch(tree.ancestor, np.int64(below.place[at + AHEAD]))
+            fetch(up, magnitude(below.arc[at + AHEAD]))
+            fetch(down, magnitude(below.arc[at + AHEAD]))
+        top = np.int64(below.highest[at])
+        if top > highs[count - 1]:
+            continue
+        place, number = np.int64(below.place[at]), count - 1
+        begin, entry = magnitude(below.arc[at]), place - 1
+        is_lone, lower = below.arc[at] >= 0, np.int64(below.group[at])
+        work += 1
+        while number >= 0 and highs[number] >= top:
+            high = highs[number]
+            # The first ancestor is not below this one.
+            while np.int64(tree.ancestor[entry]) > high:
+                entry -= 1
+            if np.int64(tree.ancestor[entry]) == high:
+                before, key = place - entry, keys[number]
+                enters, leaves = (up, down) if key & 1 else (down, up)
+                found = np.uint64(enters[begin]) + np.uint64(leaves[begin - before])
+                if not is_lone:
+                    step, arc = tree.groups[lower + 1, ANCESTOR] - tree.groups[lower, ANCESTOR], begin
+                    for _ in range(1, tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
+                        arc += step
+                        step += 1
+                        found = lesser(found, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
+                least[key] = lesser(least[key], found)
+            number -= 1
+    return work
 
 
 @inlined
@@ -460,7 +516,7 @@ def recustomize(
     # See `place_columns`.
     row_at, level = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
     of_level, places = np.empty(2 * (longest + 1), np.int64), np.empty(1024, np.int64)
-    arcs = np.empty(longest + 1, np.uint64)
+    arcs, highs = np.empty(longest + 1, np.uint64), np.empty(2 * (longest + 1), np.int64)
     for listed in range(len(groups)):
         group, is_placed = groups[listed], False
         bottom, begin = tree.groups[group, NODE], tree.groups[group, ANCESTOR]
@@ -483,23 +539,44 @@ def recustomize(
                 entry = before_it[entry]
             for column in range(columns):
                 old_up[column], old_down[column] = up[row + column], down[row + column]
-            num_changes = np.int64(0)
+            num_lost = np.int64(0)
             for number in range(num_touched):
                 key = touched[number]
                 column, leads_down, least = key >> 1, key & 1, lightest[key]
-                old = old_down[column] if leads_down else old_up[column]
-                high = np.int64(tree.ancestor[begin + column]) if column < count else bottom + column - count
-                enough = lesser(least, old)
-                found = enough
+                enough = lesser(least, old_down[column] if leads_down else old_up[column])
                 if is_lost[key] == 2:
+                    high = np.int64(tree.ancestor[begin + column]) if column < count else bottom + column - count
                     tail, to = (high, low_at) if leads_down else (low_at, high)
-                    given = given_weight(first_out, head, weights, node[tail], node[to])
-                    # Only the given arc may be lighter than is known.
-                    enough, least = lesser(enough, given), lesser(least, given)
+                    least = lesser(least, given_weight(first_out, head, weights, node[tail], node[to]))
                     enters, leaves = (up, down) if leads_down else (down, up)
-                    found, steps = least_below(tree, below, enters, leaves, low_at, column, high, least, enough)
-                    work += steps
-                is_lost[key] = 0
+                    least = least_inside(tree, enters, leaves, group, inside, column, least)
+                    work += size - inside
+                    # Only the given arc may be lighter than is known.
+                    if least > enough:
+                        changes[num_lost] = key
+                        num_lost += 1
+                else:
+                    least = enough
+                lightest[key], is_lost[key] = least, 0
+            if num_lost > 1:
+                changes[:num_lost].sort()
+            for number in range(num_lost):
+                column = changes[number] >> 1
+                highs[number] = tree.ancestor[begin + column] if column < count else bottom + column - count
+            if num_lost == 1:
+                key = changes[0]
+                old = old_down[key >> 1] if key & 1 else old_up[key >> 1]
+                enters, leaves = (up, down) if key & 1 else (down, up)
+                least, steps = least_below(tree, below, enters, leaves, low_at, highs[0], lightest[key], old)
+                lightest[key] = least
+                work += steps
+            elif num_lost > 1:
+                work += all_least_below(tree, below, up, down, low_at, changes[:num_lost], highs[:num_lost], lightest)
+            num_changes = np.int64(0)
+            for number in range(num_touched):
+                key = touched[number]
+                column, leads_down, found = key >> 1, key & 1, lightest[key]
+                old = old_down[column] if leads_down else old_up[column]
                 if found == old:
                     continue
                 if old != UNREACHABLE:
