@@ -14,7 +14,7 @@ void process_pairs_first() {
         if (turn + 1 < of_lane.size) {
             uint low = of_lane.size - 1 - turn, row = row_of(low);
             for (uint t = lane; t < pairs_of(low); t += lanes) {
-                uvec2 pair = pair_at(t);
+                uvec2 pair = pair_of_lane(t);
                 lower(base + t, row + pairs + pair.x, row + pair.y);
                 lower(base + pairs + t, row + pairs + pair.y, row + pair.x);
             }
@@ -28,10 +28,12 @@ void process_columns() {
     for (uint turn = 0; turn < turns; ++turn) {
         if (turn + 1 < of_lane.size) {
             uint low = of_lane.size - 1 - turn, row = row_of(low);
+            uvec2 entry = own_entry;
             for (uint i = lane; i < low * count; i += lanes) {
-                uint place = i / count, column = i % count, word = word_of(place, column), of_low = word_of(low, column);
-                lower(word, row + pairs + place, of_low);
-                lower(word + down, of_low + down, row + place);
+                uint word = columns + i, of_low = word_of(low, entry.y);
+                lower(word, row + pairs + entry.x, of_low);
+                lower(word + down, of_low + down, row + entry.x);
+                advance(entry);
             }
         }
         barrier();

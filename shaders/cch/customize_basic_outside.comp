@@ -12,9 +12,9 @@ uint lighter(uint least, uint one, uint other) {
     return min(least, sum);
 }
 
-void process_pair(Supernode s, uint i, uint j, uint between) {
+void process_pair(Supernode s, uint first, uint i, uint j, uint between) {
     uint up = UNREACHABLE, down = UNREACHABLE;
-    for (uint place = 0; place < s.size; ++place) {
+    for (uint place = first; place < s.size; place += splits) {
         uint row = first_arc_of(s, place), to_low = 2 * (row + i), to_high = 2 * (row + j);
         up = lighter(up, WEIGHT(to_low + 1), WEIGHT(to_high));
         down = lighter(down, WEIGHT(to_high + 1), WEIGHT(to_low));

@@ -24,17 +24,19 @@ void process_columns() {
     uint size = of_lane.size, down = size * count;
     for (uint high = 0; high < turns; ++high) {
         if (high + 1 < size) {
+            uvec2 entry = own_entry;
             for (uint i = lane; i < (size - 1 - high) * count; i += lanes) {
-                uint place = high + 1 + i / count, column = i % count;
-                uint word = word_of(place, column), of_high = word_of(high, column), arc = row_of(place) + high;
+                uint place = high + 1 + entry.x;
+                uint word = word_of(place, entry.y), of_high = word_of(high, entry.y), arc = row_of(place) + high;
                 lower(word, arc, of_high);
                 lower(word + down, of_high + down, arc + pairs);
+                advance(entry);
             }
         }
         barrier();
     }
     for (uint t = lane; t < pairs; t += lanes) {
-        uvec2 pair = pair_at(t);
+        uvec2 pair = pair_of_lane(t);
         for (uint column = 0; column < count; ++column) {
             uint of_low = word_of(pair.x, column), of_high = word_of(pair.y, column);
             lower(base + t, of_low, of_high + down);
@@ -49,7 +51,7 @@ void process_pairs_last() {
         if (low < of_lane.size) {
             uint row = row_of(low);
             for (uint t = lane; t < pairs_of(low); t += lanes) {
-                uvec2 pair = pair_at(t);
+                uvec2 pair = pair_of_lane(t);
                 uint to_low = row + pair.x, to_high = row + pair.y, up = base + t, down = up + pairs;
                 lower_shared(to_high, to_low, up);
                 lower_shared(to_high + pairs, down, to_low + pairs);

@@ -15,9 +15,9 @@
 #endif
 layout(std430, binding = MARKS_BINDING) coherent buffer Marks { WORDS is_needless[]; };  // by arc
 
-void process_pair(Supernode s, uint i, uint j, uint between) {
+void process_pair(Supernode s, uint first, uint i, uint j, uint between) {
     uint up = WEIGHT(between), down = WEIGHT(between + 1);
-    for (uint place = 0; place < s.size; ++place) {
+    for (uint place = first; place < s.size; place += splits) {
         uint row = first_arc_of(s, place), to_low = row + i, to_high = row + j;
         uint low = WEIGHT(2 * to_low + 1), high = WEIGHT(2 * to_high + 1);
         if (low == UNREACHABLE || high == UNREACHABLE) continue;

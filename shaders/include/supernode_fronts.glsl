@@ -29,6 +29,20 @@ shared uint front[FRONT_WORDS];
 // the downward ones.
 Supernode of_lane;
 uint lane, base, pairs, columns, first_column, count;
+// The first pair and the first entry of a column that an invocation takes, and the step to its next entry: places of
+// nodes and columns. Without them each turn takes as long as divisions and roots.
+uvec2 own_pair, own_entry, next_entry;
+
+// Move to the next entry of an invocation.
+void advance(inout uvec2 entry) {
+    entry += next_entry;
+    if (entry.y >= count) entry = uvec2(entry.x + 1, entry.y - count);
+}
+
+// Return the t-th pair, which is one of the invocation.
+uvec2 pair_of_lane(uint t) {
+    return t == lane ? own_pair : pair_at(t);
+}
 
 // Return the word of a node's arc to the first node of its supernode.
 uint row_of(uint place) {
@@ -80,33 +94,40 @@ void enumerate_fronts() {
         base = gl_LocalInvocationIndex / lanes * words;
         pairs = pairs_of(size);
         columns = base + 2 * pairs;
+        own_pair = pair_at(lane);
+        own_entry = uvec2(lane / max(count, 1), lane % max(count, 1));
+        next_entry = uvec2(lanes / max(count, 1), lanes % max(count, 1));
         for (uint t = lane; t < pairs; t += lanes) {
-            uvec2 pair = pair_at(t);
+            uvec2 pair = pair_of_lane(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
             front[base + t] = WEIGHT(2 * arc);
             front[base + pairs + t] = WEIGHT(2 * arc + 1);
         }
         if ((stages & COLUMNS) != 0) {
+            uvec2 entry = own_entry;
             for (uint i = lane; i < entries; i += lanes) {
-                uint arc = arc_to(i / count, i % count);
+                uint arc = arc_to(entry.x, entry.y);
                 front[columns + i] = WEIGHT(2 * arc);
                 front[columns + entries + i] = WEIGHT(2 * arc + 1);
+                advance(entry);
             }
         }
         barrier();
         if ((stages & PAIRS) != 0) process_pairs_first();
         if ((stages & COLUMNS) != 0) {
             process_columns();
+            uvec2 entry = own_entry;
             for (uint i = lane; i < entries; i += lanes) {
-                uint arc = arc_to(i / count, i % count);
+                uint arc = arc_to(entry.x, entry.y);
                 WEIGHT(2 * arc) = front[columns + i];
                 WEIGHT(2 * arc + 1) = front[columns + entries + i];
+                advance(entry);
             }
             barrier();
         }
         if ((stages & PAIRS) != 0) process_pairs_last();
         for (uint t = lane; t < pairs; t += lanes) {
-            uvec2 pair = pair_at(t);
+            uvec2 pair = pair_of_lane(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
             lower_weight(2 * arc, front[base + t]);
             lower_weight(2 * arc + 1, front[base + pairs + t]);

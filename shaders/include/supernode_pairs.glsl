@@ -30,15 +30,3 @@ uvec2 pair_at(uint t) {
     if (i * (i + 1) / 2 <= t) ++i;
     return uvec2(i, t - i * (i - 1) / 2);
 }
-
-// Lower a weight to the sum of two others.
-void improve(uint word, uint one, uint other) {
-    if (one == UNREACHABLE || other == UNREACHABLE) return;
-    uint sum = extend(one, other);
-    if (sum == UNREACHABLE) {
-        // The arc may stay unreachable, so that no search would find the path at all.
-        atomicMax(status.overflow, 1);
-    } else if (sum < WEIGHT(word)) {
-        atomicMin(WEIGHT(word), sum);
-    }
-}

@@ -43,6 +43,7 @@ def test_weights_are_distances(
     # Supernodes are divided into pieces of few nodes, and few columns are in shared memory at a time.
     monkeypatch.setattr(fronts, "MOST_NODES", nodes)
     monkeypatch.setattr(fronts, "MOST_WORDS", words)
+    monkeypatch.setattr(topology, "SOFTWARE_SPLITS", nodes // 2 or 1)
     rng = np.random.default_rng(rounds)
     for graph in (prepare(grid(9, seed=1)), prepare(dense(rng))):
         with Solver(graph, "phast", device) as solver:

@@ -11,7 +11,7 @@ from tests.cch.test_customization import dense
 from tests.support.graphs import grid, heap_dijkstra
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
-from vkssp.cch import customized, fronts, recustomized
+from vkssp.cch import customized, fronts, recustomized, topology
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.recustomized import PartialCustomization
 from vkssp.engine.device_graph import DeviceGraph
@@ -68,6 +68,7 @@ def test_results_are_those_of_customizing_everything(
     # Supernodes with more nodes are divided, and few columns are in shared memory at a time.
     monkeypatch.setattr(fronts, "MOST_NODES", nodes)
     monkeypatch.setattr(fronts, "MOST_WORDS", words)
+    monkeypatch.setattr(topology, "SOFTWARE_SPLITS", nodes // 2 or 1)
     graph, rng = graphs()[number], np.random.default_rng(9)
     with Solver(graph, "phast", device) as solver, Solver(graph, "phast", device) as other:
         solver.set_weights(graph.weight[:1], [0])  # prepares partial customization

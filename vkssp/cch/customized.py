@@ -157,10 +157,10 @@ class CustomizedHierarchy(Resource):
         pack = make_kernel(self.weights, "customize_pack", 8, 1, self).on(*parts, marks, self.rows, self.arcs)
         outside, inside = topology.outside, topology.inside
         basic_outside, perfect_outside = (
-            make_kernel(self.weights, name, 6, 3, self).on(*parts, outside.order)
+            make_kernel(self.weights, name, 6, 4, self).on(*parts, outside.order)
             for name in ("customize_basic_outside", "customize_perfect_outside")
         )
-        prune = make_kernel(self.weights, "customize_prune", 7, 3, self).on(*parts, outside.order, marks)
+        prune = make_kernel(self.weights, "customize_prune", 7, 4, self).on(*parts, outside.order, marks)
         basic_inside, perfect_inside = (
             make_kernel(self.weights, name, 6, 7, self, is_chain=True).on(*parts, inside.order)
             for name in ("customize_basic_fronts", "customize_perfect_fronts")
@@ -225,7 +225,7 @@ class CustomizedHierarchy(Resource):
         if batches:
             self._recording.bind(kernel)
         for batch in batches:
-            self._recording.push(kernel, batch.begin, batch.end, batch.lanes)
+            self._recording.push(kernel, batch.begin, batch.end, batch.lanes, batch.splits)
             self._recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes))
 
     def _record_inside(self, kernel: Bindings, batches: list[Batch], order: tuple[int, int]) -> None:
@@ -233,7 +233,7 @@ class CustomizedHierarchy(Resource):
         passes = [batch.front.passes(order) for batch in batches]
         for number in range(max(map(len, passes), default=0)):
             self._recording.bind(kernel)
-            for (begin, end, _, largest, front), dispatches in zip(batches, passes, strict=True):
+            for (begin, end, _, _, largest, front), dispatches in zip(batches, passes, strict=True):
                 if number < len(dispatches):
                     parts, stages = dispatches[number]
                     self._recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)

@@ -54,7 +54,8 @@ class Pieces(NamedTuple):
 def pieces_of(hierarchy: Hierarchy, most: int) -> Pieces:
     """Divide the supernodes of a hierarchy that have more nodes than `most` into pieces of about the same size."""
     size, num_ancestors, num_levels = hierarchy.size, hierarchy.num_ancestors, hierarchy.num_levels
-    level = np.repeat(np.arange(num_levels), np.diff(hierarchy.first_of_level.astype(np.int64)))
+    bounds: Indices = hierarchy.first_of_level.astype(np.int64)
+    level = np.repeat(np.arange(num_levels), np.diff(bounds))
     count = -(-size // most)
     most_pieces = np.zeros(num_levels, np.int64)
     np.maximum.at(most_pieces, level, count)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.fronts import COLUMNS, PAIRS, Front, chain_size, front_of, make_kernel, workgroup_size
-from vkssp.cch.topology import Topology
+from vkssp.cch.topology import Topology, splits_of
 from vkssp.engine.arrays import Array
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings
@@ -38,9 +38,11 @@ ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
 # Words of a change before its lists, and of the state before the counts of steps; see shaders/include.
 _HEAD, _STATE = 10, 2
 # Workgroups of a dispatch at most, on a GPU and on a software device; parts of a step that they are meant for.
-_MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 8192, 64, 256
-# Invocations of a supernode where its arcs are copied; of one of many pairs, at most.
-_LANES, _MOST_LANES = 64, 4096
+_MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 8192, 64, 128
+# Workgroups of a dispatch for a step at most: as many as a large GPU runs at once.
+_MOST_OF_STEP = 2048
+# Invocations of a part at least, and at most where its arcs are copied, and for its pairs of ancestors.
+_LANES, _MOST_COPYING, _MOST_LANES = 64, 1 << 12, 1 << 16
 # Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
 _MOST_SHARES, _MOST_SLICES = 32, 8
 SLICE = 64
@@ -62,11 +64,17 @@ class Weights(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Dispatches for the listed parts of a step, of which there are `length` or few more from the place `first` on."""
+    """Dispatches for the listed parts of a step, of which there are `length` or few more from the place `first` on.
+
+    `copying` is how many invocations copy the arcs of a part, `outside` how many process its pairs of ancestors, if it
+    has any, of which `splits` share the nodes of a part.
+    """
 
     first: int
     length: int
+    copying: int
     outside: int
+    splits: int
     front: Front | None
     size: int
     shares: int
@@ -161,8 +169,8 @@ class PartialCustomization(Resource):
                 ("customize_perfect_fronts_listed", of_perfect),
             )
         ]
-        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 3, self).on(*of_basic, *lists)
-        perfect_outside = make_kernel(self.basic, "customize_perfect_outside_listed", 7, 3, self).on(
+        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 4, self).on(*of_basic, *lists)
+        perfect_outside = make_kernel(self.basic, "customize_perfect_outside_listed", 7, 4, self).on(
             *of_perfect, *lists
         )
         restore = make_kernel(self.basic, "recustomize_restore", 10, 3, self).on(
@@ -171,7 +179,7 @@ class PartialCustomization(Resource):
         spread = make_kernel(self.basic, "recustomize_spread", 10, 5, self).on(
             *of_perfect, *lists, change, before, below
         )
-        prune = make_kernel(self.basic, "customize_prune_listed", 8, 3, self).on(*of_perfect, *lists, weights.marks)
+        prune = make_kernel(self.basic, "customize_prune_listed", 8, 4, self).on(*of_perfect, *lists, weights.marks)
         pack = make_kernel(self.basic, "recustomize_pack", 10, 3, self).on(
             *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
         )
@@ -185,34 +193,35 @@ class PartialCustomization(Resource):
             recording.copy(self._change, change, self._change.nbytes)
             recording.barrier("transfer", "compute")
             recording.bind(begin)
-            recording.dispatch(self._groups(self._most_groups))
+            recording.dispatch(self._most_groups)
             recording.barrier()
             recording.bind(given)
             recording.push(given, num_given)
             recording.dispatch(min(max(1, -(-num_given // workgroup_size(self.device))), self.device.limits.workgroups))
             recording.bind(gather)
             recording.push(gather, hierarchy.num_nodes)
-            recording.dispatch(self._groups(self._most_groups))
+            recording.dispatch(self._most_groups)
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
             for number, step in reversed(list(enumerate(steps))):
                 self._record_fronts(fronts[0], number, step, (PAIRS, COLUMNS))
                 if step.outside:
-                    self._record(basic_outside, number, step, step.outside)
+                    self._record(basic_outside, number, step, step.outside, step.splits)
                     recording.barrier()
             recording.timestamp(self._timestamps, 2)
             for number, step in enumerate(steps):
-                self._record(restore, number, step, _LANES)
+                self._record(restore, number, step, step.copying)
                 recording.barrier()
                 if step.outside:
-                    self._record(perfect_outside, number, step, step.outside)
+                    self._record(perfect_outside, number, step, step.outside, step.splits)
                     recording.barrier()
                 self._record_fronts(fronts[1], number, step, (COLUMNS, PAIRS))
                 each = step.shares * step.slices
                 recording.bind(spread)
                 recording.push(spread, step.first, number, step.shares, step.slices, hierarchy.num_nodes)
                 recording.dispatch(max(1, self._groups(each * step.length) // each) * each)
-                self._record(prune, number, step, step.outside)
+                if step.outside:
+                    self._record(prune, number, step, step.outside, step.splits)
                 recording.barrier()
             recording.timestamp(self._timestamps, 3)
             recording.timestamp(self._timestamps, 4)
@@ -237,14 +246,22 @@ class PartialCustomization(Resource):
         for number, batches in enumerate(self._topology.outside.steps):
             first, end = int(bounds[number]), int(bounds[number + 1])
             which = by_step[first:end]
-            size = pieces.size[which]
-            largest = int(size.max())
-            front = front_of(self.device, size, pieces.num_ancestors[which], chain_size(self.device))
+            size, count = pieces.size[which], pieces.num_ancestors[which]
+            largest, arcs = int(size.max()), int((size * count + size * (size - 1) // 2).max())
+            pairs, copying = int((count * (count - 1) // 2).max()), _LANES
+            splits = splits_of(self.device, largest, pairs)
+            if self.device.info.kind == "cpu":
+                pairs = max((batch.lanes for batch in batches), default=0)
+            else:
+                copying = _power(min(max(arcs, _LANES), _MOST_COPYING))
+            front = front_of(self.device, size, count, chain_size(self.device))
             steps.append(
                 _Step(
                     first,
                     min(end - first, _LISTED),
-                    min(_MOST_LANES, max((batch.lanes for batch in batches), default=0)),
+                    copying,
+                    _power(min(_MOST_LANES, pairs * splits)) if pairs else 0,
+                    splits,
                     front if largest > 1 else None,
                     largest,
                     _power(min(_MOST_SHARES, largest)),
@@ -253,12 +270,11 @@ class PartialCustomization(Resource):
             )
         return steps
 
-    def _record(self, kernel: Bindings, number: int, step: _Step, lanes: int) -> None:
-        """Record a dispatch for the listed parts of a step with so many invocations each, if there are any."""
-        if lanes:
-            self._recording.bind(kernel)
-            self._recording.push(kernel, step.first, number, lanes)
-            self._recording.dispatch(self._groups(-(-step.length * lanes // workgroup_size(self.device))))
+    def _record(self, kernel: Bindings, number: int, step: _Step, lanes: int, *more: int) -> None:
+        """Record a dispatch for the listed parts of a step with so many invocations each."""
+        self._recording.bind(kernel)
+        self._recording.push(kernel, step.first, number, lanes, *more)
+        self._recording.dispatch(self._groups(-(-step.length * lanes // workgroup_size(self.device))))
 
     def _record_fronts(self, kernel: Bindings, number: int, step: _Step, order: tuple[int, int]) -> None:
         """Record dispatches for the nodes of listed parts of a step, and barriers."""
@@ -272,10 +288,11 @@ class PartialCustomization(Resource):
 
     @property
     def _most_groups(self) -> int:
-        return _SOFTWARE_GROUPS if self.device.info.kind == "cpu" else _MOST_GROUPS
+        most = _SOFTWARE_GROUPS if self.device.info.kind == "cpu" else _MOST_GROUPS
+        return min(most, self.device.limits.workgroups)
 
     def _groups(self, wanted: int) -> int:
-        return min(max(1, wanted), self._most_groups, self.device.limits.workgroups)
+        return min(max(1, wanted), self._most_groups, _MOST_OF_STEP)
 
     def customize(self, graph: Graph, changed: Indices) -> bool:
         """Customize what hangs on changed arcs of a graph, and wait for it.

@@ -40,9 +40,13 @@ SUPERNODE = np.dtype(
         )
     ]
 )
-# Largest number of invocations of a supernode; invocations of a dispatch, and pairs of ancestors of each, if supernodes
-# have enough of them.
-_MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 14, 1 << 17, 4
+# Largest number of invocations of a part; invocations of a dispatch that keep a large GPU busy, and pairs of ancestors
+# of each if there are more.
+_MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 18, 1 << 18, 4
+# Nodes of a part for each invocation of a pair, if few pairs would leave a GPU idle.
+_NODES_EACH = 4
+#: Invocations of a pair on a software device.
+SOFTWARE_SPLITS = 1
 # Rounds that a triangle may take: a search in a list, and other loops.
 _ROUNDS = 32
 
@@ -50,12 +54,14 @@ _ROUNDS = 32
 class Batch(NamedTuple):
     """Dispatch of customization: bounds in a list of parts, invocations of each, and the largest size of one.
 
-    `front` says how workgroups take them in shared memory.
+    `splits` is how many invocations share the nodes of a part for a pair of ancestors. `front` says how workgroups take
+    parts in shared memory.
     """
 
     begin: int
     end: int
     lanes: int
+    splits: int
     size: int
     front: Front
 
@@ -120,6 +126,13 @@ def _pairs_of(parts: Pieces) -> tuple[Indices, Indices]:
     outside, longest = count * (count - 1) // 2, count + size - 1
     # The lowest node has the most pairs in its turn; there is a turn for each node but the highest one.
     return outside, np.where(size > 1, longest * (longest - 1) // 2 - outside, 0)
+
+
+def splits_of(device: Device, size: int, pairs: int) -> int:
+    """Return how many invocations share the nodes of parts of some size, for so many pairs of ancestors altogether."""
+    if device.info.kind == "cpu":
+        return SOFTWARE_SPLITS
+    return max(1, min(-(-size // _NODES_EACH), _INVOCATIONS // max(1, pairs)))
 
 
 class Topology(Resource):
@@ -278,15 +291,16 @@ class Topology(Resource):
             if begin == end:
                 continue
             which = chosen[begin:end]
+            most = int(pairs[which].max())
+            splits = splits_of(self.device, int(parts.size[which].max()), (end - begin) * most)
             if self.device.info.kind == "cpu":
                 # A software device gains nothing from lanes, but may end long loops.
                 wanted = float(all_rounds[which].max()) / MOST_ROUNDS
             else:
-                most = float(pairs[which].max())
-                wanted = min(most, max(most / _PAIRS_EACH, _INVOCATIONS / (end - begin)))
+                wanted = min(most * splits, max(most * splits / _PAIRS_EACH, _INVOCATIONS / (end - begin)))
             lanes = 2 ** math.ceil(math.log2(min(max(wanted, 1.0), _MOST_LANES)))
             front = front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes)
-            steps[int(step[begin])].append(Batch(begin, end, lanes, int(parts.size[which].max()), front))
+            steps[int(step[begin])].append(Batch(begin, end, lanes, splits, int(parts.size[which].max()), front))
         order = np.append(parts.part[chosen], 0).astype(np.uint32)
         return Stages(self._upload(f"the order of {name}", order), steps)
 
@@ -332,7 +346,7 @@ class Topologies(Resource):
         if self._of(hierarchy, graph) is not None:
             return 0
         parts = pieces_of(hierarchy, piece_size(self.device))
-        ordered = sum(np.count_nonzero(pairs) for pairs in _pairs_of(parts)) + 2
+        ordered = sum(int(np.count_nonzero(pairs)) for pairs in _pairs_of(parts)) + 2
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
         count = len(parts.supernode)
         of_nodes += SUPERNODE.itemsize * count + 4 * int(parts.num_ancestors[len(parts.size) - count :].sum())
