@@ -8,22 +8,22 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 1) const uint LANES = 8;           // of a pair, at most WORKGROUP_SIZE, of which it is a divisor
-layout(constant_id = 2) const uint NUM_SUPERNODES = 0;  // length of a row of shared_nodes
-// Of each node of the graph: first unit of its row, number of entries and part, place of its supernode, rank.
+// Of each node: first unit of its row, number of entries and part, place among shared_nodes[].
 layout(std430, binding = 0) readonly restrict buffer Records { uvec4 records[]; };
-// Two of 16 bits in a word, see LabelLayout.shared.
-layout(std430, binding = 1) readonly restrict buffer SharedNodes { uint shared_nodes[]; };
-// Nodes by the caller's ids: all sources, and from `room` on all targets.
+// Nodes by the numbers of their records: all sources, and from `room` on all targets.
 layout(std430, binding = 2) readonly restrict buffer Pairs { uint pairs[]; };
 layout(std430, binding = 3) writeonly restrict buffer Answers { uint answers[]; };
 #define LABEL uvec4
 #define LABEL_ACCESS readonly
 #define LABELS_BINDING 4
 #include "label_rows.glsl"
+#define SHARED_NODES_BINDING 1
+#include "shared_ancestors.glsl"
 
 layout(push_constant) uniform Push {
     uint num_pairs;
     uint room;
+    uint row_length;  // of shared_nodes[]
 };
 
 const uint LABEL_WORDS = 4, LABELS_OF_UNIT = UNIT / LABEL_WORDS;
@@ -31,20 +31,6 @@ shared uvec2 source_row[WORKGROUP_SIZE];  // first label of the row, and its par
 shared uvec2 target_row[WORKGROUP_SIZE];
 shared uint num_shared[WORKGROUP_SIZE];
 shared uint best[WORKGROUP_SIZE];
-
-uint shared_from(uint row, uint place) {
-    uint at = row * NUM_SUPERNODES + place;
-    return (shared_nodes[at / 2] >> (16 * (at % 2))) & 0xFFFFu;
-}
-
-// Return the number of ancestors that two nodes share.
-uint shared_ancestors(uvec4 one, uvec4 other) {
-    uint count = min(count_of(one.y), count_of(other.y));
-    uint before = min(one.z, other.z), last = max(one.z, other.z);
-    if (before == last) return count;
-    uint row = findMSB(last - before);
-    return min(count, min(shared_from(row, before + 1), shared_from(row, last + 1 - (1u << row))));
-}
 
 void main() {
     uint lid = gl_LocalInvocationIndex, lane = lid % LANES;
@@ -56,7 +42,7 @@ void main() {
             uvec4 source = records[pairs[i]], target = records[pairs[room + i]];
             source_row[lid] = uvec2(LABELS_OF_UNIT * source.x, part_of(source.y));
             target_row[lid] = uvec2(LABELS_OF_UNIT * target.x, part_of(target.y));
-            num_shared[lid] = shared_ancestors(source, target);
+            num_shared[lid] = shared_ancestors(source, target, row_length);
         }
         barrier();
         for (uint pair = lid / LANES; pair < WORKGROUP_SIZE; pair += WORKGROUP_SIZE / LANES) {

@@ -3,9 +3,9 @@
 // may be larger than one binding; with fewer parts the first buffer stands for the others. Needs LABEL, the type of an
 // element, and LABELS_BINDING, the first of the bindings.
 
+#include "label_record.glsl"
+
 layout(constant_id = 6) const uint NUM_PARTS = 1;
-// The twins of UNIT and COUNT_BITS in vkssp/hierarchy/labels.py.
-const uint UNIT = 8, COUNT_BITS = 16;
 
 #ifndef LABEL_ACCESS
 #define LABEL_ACCESS
@@ -48,7 +48,3 @@ LABEL downward_at(uint part, uint at) {
     if (NUM_PARTS == 7 || part == 6) return downward6[at];
     return downward7[at];
 }
-
-// Return the number of entries of a row, and its part, of the second word of its record.
-uint count_of(uint word) { return word & ((1u << COUNT_BITS) - 1); }
-uint part_of(uint word) { return word >> COUNT_BITS; }

@@ -32,6 +32,7 @@ from vkssp.cch.labels import Labels
 from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_batch import PathBatch, can_batch
 from vkssp.cch.path_entries import PathEntries
+from vkssp.cch.query_pairs import FEWEST_PAIRS, QueryPairs, room_of
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
@@ -119,7 +120,9 @@ class Phast(Resource):
     Attributes
     ----------
     label_pairs : LabelPairs or None
-        Finder of many pairs by labels; made when they pay.
+        Finder of many pairs by labels of all nodes; made when they pay.
+    query_pairs : QueryPairs or None
+        Finder of many pairs by labels of their nodes; made when it is needed.
     """
 
     NAME: ClassVar[str] = "phast"
@@ -209,6 +212,7 @@ class Phast(Resource):
         self._is_swept = False
         self._pairs: Pairs | None = None
         self.label_pairs: LabelPairs | None = None
+        self.query_pairs: QueryPairs | None = None
         self._path_batch: PathBatch | None = None
         self._last_pairs: tuple[Uint32s, Uint32s] | None = None
         self._make_room(MAX_TERMINALS)
@@ -286,10 +290,22 @@ class Phast(Resource):
 
     def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs, and whether each may be unreachable only by overflow, shape (k,)."""
-        pairs = np.zeros((len(sources), 4), np.uint32)
-        for column, nodes in ((0, sources), (2, targets)):
-            pairs[:, column] = nodes if self._rank is None else self._rank[nodes]
+        if self._rank is not None:
+            sources, targets = self._rank[sources], self._rank[targets]
         self._last_pairs = None
+        finder = self._of_many_pairs() if len(sources) >= FEWEST_PAIRS else None
+        if finder is None:
+            return self._searched(sources, targets)
+        found, overflow = finder.find(sources, targets)
+        suspects = np.flatnonzero(overflow)
+        if len(suspects):  # searches tell more exactly which sums do not fit
+            found[suspects], overflow[suspects] = self._searched(sources[suspects], targets[suspects])
+        return found, overflow | self._hierarchy.saturated
+
+    def _searched(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
+        """Return what `between` does, of ranks, with two searches for each pair."""
+        pairs = np.zeros((len(sources), 4), np.uint32)
+        pairs[:, 0], pairs[:, 2] = sources, targets
         found, overflow, _ = self._of_pairs().find(pairs)
         return found, overflow | self._hierarchy.saturated
 
@@ -320,6 +336,14 @@ class Phast(Resource):
                 return None
             self._path_batch = PathBatch(self._graph, self._hierarchy, self)
         return self._path_batch
+
+    def _of_many_pairs(self) -> QueryPairs | None:
+        """Return the finder of many pairs by labels of their nodes; None if the device's limits do not allow it."""
+        if self.query_pairs is None or self.query_pairs.closed:
+            if not (most := room_of(self._hierarchy)):
+                return None
+            self.query_pairs = QueryPairs(self._hierarchy, most, self)
+        return self.query_pairs
 
     def _of_pairs(self) -> Pairs:
         if self._pairs is None:

@@ -10,22 +10,40 @@ import numpy as np
 from vkssp.cch.labels import MOST_PARTS, PARTS_CONSTANT, LabelRows
 from vkssp.cores import num_cores, run_all
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import Uint32s
 from vkssp.resource import Resource
 
-#: Specialization constants of the shader: invocations that walk along a pair of rows, and the number of supernodes.
-LANES_CONSTANT, _SUPERNODES_CONSTANT = 1, 2
+#: Specialization constant of the shader: invocations that walk along a pair of rows.
+LANES_CONSTANT = 1
 #: Invocations that walk along a pair of rows together, and the largest number of them; powers of two.
 LANES, MOST_LANES = 8, 64
 #: Largest number of pairs of a piece, and least number that is worth one.
 PIECE, LEAST_PIECE = 1 << 19, 1 << 16
 # Largest number of pieces that are copied, searched and read at the same time.
 _MOST_SLOTS = 8
-# Storage buffers besides labels; invocations of a workgroup, on a GPU and on a software device, and bytes of shared
-# memory that each takes.
-_BINDINGS, _SIZE, _SOFTWARE_SIZE, _SHARED_BYTES = 4, 128, 64, 24
+#: Storage buffers of the kernel.
+PAIR_BINDINGS = 4 + 2 * MOST_PARTS
+# Invocations of a workgroup, on a GPU and on a software device, and bytes of shared memory that each takes.
+_SIZE, _SOFTWARE_SIZE, _SHARED_BYTES = 128, 64, 24
+
+
+def label_pairs_kernel(device: Device, num_parts: int, owner: Resource) -> Kernel:
+    """Return the kernel that finds distances of pairs by rows of labels in so many different buffers."""
+    size = _SOFTWARE_SIZE if device.info.kind == "cpu" else _SIZE
+    size = 1 << min(size, device.limits.workgroup_size).bit_length() - 1
+    return Kernel(
+        device,
+        "label_pairs",
+        bindings=PAIR_BINDINGS,
+        push_constants=3,
+        workgroup_size=size,
+        constants={LANES_CONSTANT: min(LANES, size), PARTS_CONSTANT: num_parts},
+        shared_bytes=_SHARED_BYTES * size,
+        owner=owner,
+    )
 
 
 class _Slot(Resource):
@@ -34,9 +52,9 @@ class _Slot(Resource):
     The device reads pairs and writes distances once each, where the host sees them: without copies of its own.
     """
 
-    def __init__(self, room: int, kernel: Kernel, rows: LabelRows, owner: Resource) -> None:
+    def __init__(self, room: int, row_length: int, kernel: Kernel, rows: LabelRows, owner: Resource) -> None:
         super().__init__(owner)
-        self.room, device = room, kernel.device
+        self.room, self._row_length, device = room, row_length, kernel.device
         self._device, self._bindings = device, list[Bindings]()
         try:
             self._pairs = Buffer(device, 8 * room, mapped=True, name="the pairs of labels", owner=self)
@@ -59,7 +77,7 @@ class _Slot(Resource):
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
             recording.bind(self._bound)
-            recording.push(self._bound, count, self.room)
+            recording.push(self._bound, count, self.room, self._row_length)
             recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
@@ -103,25 +121,10 @@ class LabelPairs(Resource):
 
     def __init__(self, rows: LabelRows, num_supernodes: int, owner: Resource) -> None:
         super().__init__(owner)
-        self.rows, self._device, self.device_ms = rows, rows.device, 0.0
-        size = _SOFTWARE_SIZE if self._device.info.kind == "cpu" else _SIZE
-        size = 1 << min(size, self._device.limits.workgroup_size).bit_length() - 1
+        self.rows, self._num_supernodes, self._device, self.device_ms = rows, num_supernodes, rows.device, 0.0
         self._slots: list[_Slot] = []
         try:
-            self._kernel = Kernel(
-                self._device,
-                "label_pairs",
-                bindings=_BINDINGS + 2 * MOST_PARTS,
-                push_constants=2,
-                workgroup_size=size,
-                constants={
-                    LANES_CONSTANT: min(LANES, size),
-                    _SUPERNODES_CONSTANT: num_supernodes,
-                    PARTS_CONSTANT: rows.num_parts,
-                },
-                shared_bytes=_SHARED_BYTES * size,
-                owner=self,
-            )
+            self._kernel = label_pairs_kernel(self._device, rows.num_parts, self)
         except BaseException:
             self.close()
             raise
@@ -138,7 +141,7 @@ class LabelPairs(Resource):
             self._slots = []
         room = self._slots[0].room if self._slots else 1 << (size - 1).bit_length()
         while len(self._slots) < count:
-            self._slots.append(_Slot(room, self._kernel, self.rows, self))
+            self._slots.append(_Slot(room, self._num_supernodes, self._kernel, self.rows, self))
         found = np.empty(len(sources), np.uint32)
 
         def work(slot: _Slot, pieces: Sequence[slice]) -> float:

@@ -1,0 +1,148 @@
+"""Distances of many pairs of nodes by labels of their nodes alone, which are made for each call."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cch.customized import CustomizedHierarchy
+from vkssp.cch.label_pairs import PAIR_BINDINGS, label_pairs_kernel
+from vkssp.cch.labels import MOST_PARTS
+from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, most_rows
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.hierarchy.preorder import preorder_of
+from vkssp.resource import Resource
+
+#: Fewest pairs of a call that are found so, and most pairs of a submission. Each of few pairs has more of the device.
+FEWEST_PAIRS, MOST_PAIRS = 256, 1 << 14
+# Largest part of the free memory that the labels of a direction take.
+_MOST_MEMORY = 1 / 16
+_LEAST_ROOM = 1 << 10
+
+
+def room_of(customized: CustomizedHierarchy) -> int:
+    """Return the largest number of pairs of a submission; 0 if the device's limits or its memory allow none."""
+    if customized.device.limits.storage_buffers < PAIR_BINDINGS:
+        return 0
+    most = min(MOST_PAIRS, most_rows(customized, int(_MOST_MEMORY * customized.device.free_bytes())))
+    return most if most >= FEWEST_PAIRS else 0
+
+
+class QueryPairs(Resource):
+    """Finder of distances of many pairs of nodes.
+
+    Parameters
+    ----------
+    customized : CustomizedHierarchy
+        The hierarchy.
+    most : int
+        Largest number of pairs of a submission, see `room_of`.
+    owner : Resource
+        The resource that closes this one.
+
+    Attributes
+    ----------
+    device_ms : float
+        Milliseconds on the device of the last call.
+    """
+
+    def __init__(self, customized: CustomizedHierarchy, most: int, owner: Resource) -> None:
+        super().__init__(owner)
+        self._customized, self._device, self._most, self._room = customized, customized.device, most, 0
+        self._parts: list[Resource] = []
+        self.device_ms = 0.0
+        try:
+            self._kernel = label_pairs_kernel(self._device, 1, self)
+            self._timestamps = Timestamps(self._device, 2, owner=self)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make_room(self, count: int) -> None:
+        for part in reversed(self._parts):
+            part.close()
+        self._parts, self._room = [], 0
+        device, room = self._device, min(self._most, max(_LEAST_ROOM, 1 << (count - 1).bit_length()))
+        self._upward = QueryRows(self._customized, room, self, is_forward=True)
+        self._parts.append(self._upward)
+        self._downward = QueryRows(self._customized, room, self, is_forward=False)
+        self._parts.append(self._downward)
+        self._places = QueryPlaces(self._customized, 2 * room, self)
+        self._parts.append(self._places)
+        self._pairs = Buffer(device, 8 * room, mapped=True, name="the pairs", owner=self)
+        self._parts.append(self._pairs)
+        self._answers = Buffer(device, 4 * room, mapped=True, name="the distances of pairs", owner=self)
+        self._parts.append(self._answers)
+        labels = [self._upward.labels] * MOST_PARTS + [self._downward.labels] * MOST_PARTS
+        places = self._places.records, self._places.shared_nodes
+        self._bound = self._kernel.on(*places, self._pairs, self._answers, *labels)
+        self._parts.append(self._bound)
+        # Younger than the buffers, so that it is closed, and waited for, before them.
+        self._recording = Recording(device, owner=self)
+        self._parts.append(self._recording)
+        self._room = room
+
+    def find(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
+        """Return the distances of pairs of ranks, and whether each may be unreachable only by overflow, shape (k,)."""
+        found, may_overflow = np.empty(len(sources), np.uint32), np.empty(len(sources), np.bool_)
+        self.device_ms, key = 0.0, preorder_of(self._customized.hierarchy)
+        for first in range(0, len(sources), self._most):
+            part = slice(first, first + self._most)
+            self._find(sources[part], targets[part], key, found[part], may_overflow[part])
+        return found, may_overflow
+
+    def _find(
+        self, sources: Uint32s, targets: Uint32s, key: Uint32s, found: Uint32s, may_overflow: npt.NDArray[np.bool_]
+    ) -> None:
+        count = len(sources)
+        if count > self._room:
+            self._make_room(count)
+        (upward, source_rows), (downward, target_rows) = _distinct(sources, key), _distinct(targets, key)
+        pairs = self._pairs.view()
+        pairs[:count], pairs[self._room : self._room + count] = source_rows, target_rows + len(upward.keys)
+        self._upward.put(upward.ranks, 0)
+        self._downward.put(downward.ranks, 0)
+        self._places.put(upward, downward)
+        with self._recording.record() as recording:
+            self._record(recording, count)
+        self._recording.submit()
+        self._recording.wait()
+        self._places.check()
+        rows = self._upward.extremes()[source_rows], self._downward.extremes()[target_rows]
+        found[:] = self._answers.view()[:count]
+        farthest, heaviest = (np.maximum(rows[0][:, k], rows[1][:, k]) for k in (0, 1))
+        may_overflow[:] = (farthest + np.maximum(farthest, heaviest) >= UNREACHABLE) & (found == UNREACHABLE)
+        self.device_ms += self._timestamps.read(1) - self._timestamps.read(0)
+
+    def _record(self, recording: Recording, count: int) -> None:
+        recording.barrier("all", "all")
+        recording.timestamp(self._timestamps, 0)
+        self._upward.record_fill(recording)
+        self._downward.record_fill(recording)
+        self._places.record_copy(recording)
+        recording.barrier("transfer", "compute")
+        self._upward.record(recording)
+        self._downward.record(recording)
+        self._places.record(recording)
+        recording.barrier()
+        recording.bind(self._bound)
+        recording.push(self._bound, count, self._room, self._places.row_length)
+        size = self._kernel.workgroup_size
+        recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
+        recording.timestamp(self._timestamps, 1)
+        recording.barrier("all", "all")
+
+
+def _distinct(ranks: Uint32s, key: Uint32s) -> tuple[Placed, npt.NDArray[np.int64]]:
+    """Return rows of the different ones of some ranks, sorted in preorder, and the row of each."""
+    keys = key[ranks]
+    order = np.argsort(keys)
+    keys = keys[order]
+    is_new = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+    row = np.empty(len(keys), np.int64)
+    row[order] = np.cumsum(is_new) - 1
+    different = ranks[order[is_new]]
+    return Placed(keys[is_new], different, np.zeros(len(different), np.uint32)), row
