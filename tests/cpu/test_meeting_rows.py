@@ -21,7 +21,7 @@ def always() -> Iterator[None]:
     """Let rows to any number of nodes be made so."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "meetings_suit", lambda *_: True)
-        patch.setattr(session, "makes_pairs", lambda *_: False)
+        patch.setattr(session.Session, "makes_pairs", lambda *_: False)
         yield
 
 

@@ -20,7 +20,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-from vkssp.algorithm import AUTO, CPU, VULKAN, Terminal
+from vkssp.algorithm import AUTO, CPU, Terminal
 from vkssp.cores import num_cores
 from vkssp.cpu.dijkstra import GivenUpError
 from vkssp.cpu.nearness import Nearness
@@ -36,7 +36,7 @@ from vkssp.solver.balance import MANY, Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
 from vkssp.solver.row_maker import RowBlock
-from vkssp.solver.session import Session, Shortest, makes_pairs
+from vkssp.solver.session import Session, Shortest, is_of_pairs
 from vkssp.solver.shared_graph import WeightsChange
 
 # Predicted times on the CPU that differ by less than this factor belong to queries of the same size.
@@ -231,10 +231,10 @@ class HybridSession(Resource):
             work = table_work(rows, columns, self._upward, self._hierarchy.num_arcs)
             cpu_us = queries.cpu_select.of(size) + queries.cpu_row_us * work
             device_us = queries.device_select.of(size) + queries.device_row_us * work
-            if not trees and makes_pairs(VULKAN, rows * columns, size):
+            if not trees and self._main.makes_pairs(rows, columns):
                 query, cpu_pairs_us = "small table", self._pairs_us(rows * columns)[0]
                 device_us = self._pairs_us(rows * columns)[1]
-                cpu_us = cpu_pairs_us if makes_pairs(CPU, rows * columns, size) else cpu_us
+                cpu_us = cpu_pairs_us if is_of_pairs(CPU, rows * columns, size) else cpu_us
         session, began = self._faster(query, cpu_us, device_us), time.perf_counter()
         # A small table is ready here.
         blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates, trees=trees)

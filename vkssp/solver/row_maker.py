@@ -13,6 +13,7 @@ import numpy.typing as npt
 from vkssp.algorithm import FinishedRows, Reader, Terminal
 from vkssp.algorithms.phast import Phast
 from vkssp.batch.block_resident_rows import BlockResidentRows
+from vkssp.batch.label_table import LabelTable, label_rows_at_once
 from vkssp.batch.sweep_batch import SweepBatch, made_by_sweeps
 from vkssp.cpu.aggregates import aggregated_by_all, node_sums
 from vkssp.cpu.device import CpuGraph
@@ -163,7 +164,7 @@ class RowMaker:
         self._wanted = self._node if whole or trees else self._checked
         self._reader: Reader | None = None
         self._tree_reader: TreeReader | None = None
-        self._batch: BlockResidentRows | SweepBatch | Rows | None = None
+        self._batch: BlockResidentRows | LabelTable | SweepBatch | Rows | None = None
         self._copy: object = None  # the copy of the graph that the reader and the batch belong to
 
     def once(self, seeds: Groups) -> Generator[RowBlock, None, None]:
@@ -238,9 +239,9 @@ class RowMaker:
                 done += len(block)
                 yield block if in_place else self._summed(block, groups)
 
-    def _made_by(self, batch: BlockResidentRows | SweepBatch | Rows) -> Aggregates | None:
+    def _made_by(self, batch: BlockResidentRows | LabelTable | SweepBatch | Rows) -> Aggregates | None:
         """Return the aggregates if a batch makes them, or None if it makes rows."""
-        if isinstance(batch, BlockResidentRows):
+        if isinstance(batch, BlockResidentRows | LabelTable):
             return None
         return batch.aggregates if isinstance(batch, SweepBatch) else self._aggregates
 
@@ -283,7 +284,7 @@ class RowMaker:
                 self._copy = self.session.copy
             yield
 
-    def _many_at_once(self, seeds: Groups) -> BlockResidentRows | SweepBatch | Rows | None:
+    def _many_at_once(self, seeds: Groups) -> BlockResidentRows | LabelTable | SweepBatch | Rows | None:
         """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted), self._aggregates)
@@ -293,6 +294,9 @@ class RowMaker:
         if isinstance(graph, CpuGraph):
             kind = session.kind_of_rows(seeds, self._limit, aggregates, len(wanted), self._total)
         if session.name == Phast.NAME and isinstance(graph, DeviceGraph):
+            by_labels = self._by_labels(graph)
+            if by_labels is not None:
+                return by_labels
             aggregates = made_by_sweeps(graph, aggregates)
         kept = session.take_kept()
         if kept is not None:
@@ -308,6 +312,22 @@ class RowMaker:
         if session.name == Phast.NAME:
             return SweepBatch(graph, wanted, searches, self._limit, aggregates)
         return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)
+
+    def _by_labels(self, graph: DeviceGraph) -> LabelTable | None:
+        """Return a maker of rows by labels, the kept one if it has room for them; None if other rows take less time."""
+        wanted, searches = self._wanted, 0
+        if self._aggregates is None and self._tree_arcs is None:
+            searches = label_rows_at_once(graph, self._total, len(wanted))
+        if searches < 2:
+            return None
+        kept = self.session.take_kept()
+        if isinstance(kept, LabelTable) and kept.fits(wanted, searches):
+            if not kept.suits(wanted, searches, self._limit):
+                kept.aim(wanted, self._limit)
+            return kept
+        if kept is not None:
+            kept.close()
+        return LabelTable(graph, wanted, searches, self._limit)
 
     def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:
         """Return rows, each from a separate search."""

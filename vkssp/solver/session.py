@@ -19,7 +19,9 @@ from vkssp.algorithms.choice import checked, choose
 from vkssp.algorithms.phast import Phast
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
+from vkssp.batch.label_table import LabelTable, label_rows_at_once
 from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
+from vkssp.cch.query_pairs import FEWEST_PAIRS
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.dijkstra import Dijkstra, GivenUpError
@@ -65,8 +67,8 @@ _NO_ARCS = np.zeros(0, np.int64)
 _MOST_KEPT = 0.125
 
 
-def makes_pairs(place: str, pairs: int, num_nodes: int) -> bool:
-    """Return whether a table over a hierarchy is so small that its entries are found as pairs."""
+def is_of_pairs(place: str, pairs: int, num_nodes: int) -> bool:
+    """Return whether a table over a hierarchy is so small that pairs take less time than rows by sweeps or on a CPU."""
     return pairs * _NODES_A_PAIR[place] <= num_nodes
 
 
@@ -157,7 +159,7 @@ class Session(Resource):
         self.micro_batches = MicroBatches()
         self._workspace: Workspace | None = None
         self._pairs: PhastCpu | None = None
-        self._kept: tuple[BlockResidentRows | SweepBatch | Rows, object] | None = None
+        self._kept: tuple[BlockResidentRows | LabelTable | SweepBatch | Rows, object] | None = None
         super().__init__(owner)
         try:
             shared.hold(self._hold)
@@ -366,7 +368,7 @@ class Session(Resource):
         pairs = len(groups.node) * len(nodes)
         if self.name != Phast.NAME or not pairs or not np.diff(groups.first).all():
             return None
-        if not makes_pairs(self.shared.place, pairs, self.renumbered.num_nodes):
+        if not self.makes_pairs(len(groups.node), len(nodes)):
             return None
         sources, row = np.unique(self.renumbered.node[groups.node], return_inverse=True)
         of_table = np.repeat(sources, len(nodes)), np.tile(self.renumbered.node[nodes], len(sources))
@@ -380,6 +382,14 @@ class Session(Resource):
         best = np.minimum.reduceat(sums, groups.first[:-1].astype(np.int64), axis=0).astype(np.uint32)
         best[best > limit] = UNREACHABLE
         return RowBlock(best)
+
+    def makes_pairs(self, rows: int, columns: int) -> bool:
+        """Return whether a table over a hierarchy is so small that its entries are found as pairs."""
+        if not is_of_pairs(self.shared.place, rows * columns, self.renumbered.num_nodes):
+            return False
+        graph = self.copy
+        is_on_device = rows * columns >= FEWEST_PAIRS and isinstance(graph, DeviceGraph)
+        return not is_on_device or label_rows_at_once(graph, rows, columns) < 2  # type: ignore[arg-type]
 
     def _between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs over a hierarchy; see `Phast.between`. Needs the claim of the caller."""
@@ -418,7 +428,7 @@ class Session(Resource):
         """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
         return RowMaker(self, graph, nodes, total, whole, limit, aggregates, trees)
 
-    def take_kept(self) -> BlockResidentRows | SweepBatch | Rows | None:
+    def take_kept(self) -> BlockResidentRows | LabelTable | SweepBatch | Rows | None:
         """Return the maker that `keep` kept, which the caller then owns; the caller holds this session.
 
         It may be closed, with its copy of the graph; what a closed maker of the CPU has can still be taken over.
@@ -431,9 +441,9 @@ class Session(Resource):
             maker.close()
         return maker
 
-    def keep(self, maker: BlockResidentRows | SweepBatch | Rows, copy: object) -> None:
+    def keep(self, maker: BlockResidentRows | LabelTable | SweepBatch | Rows, copy: object) -> None:
         """Keep a maker of many rows on a copy of the graph for the next table if it is small, or else close it."""
-        closes: BlockResidentRows | SweepBatch | Rows | None = maker
+        closes: BlockResidentRows | LabelTable | SweepBatch | Rows | None = maker
         # The thread that holds the lock may search for long, or wait for this table to end.
         with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
@@ -454,7 +464,8 @@ class Session(Resource):
                 kind = MeetingRows  # which take less memory
             return 1 if kind is None or not wanted else rows_at_once(kind, graph, wanted, aggregates)
         if self.name == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
-            return sweeps_at_once(graph, rows, wanted, aggregates)
+            by_labels = label_rows_at_once(graph, rows, wanted) if aggregates is None else 0
+            return by_labels if by_labels > 1 else sweeps_at_once(graph, rows, wanted, aggregates)
         if self.name != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
             return 1
         return most_searches(graph, rows, wanted, self.parameters)
