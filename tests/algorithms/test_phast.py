@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
@@ -30,7 +30,7 @@ from vkssp import (
 )
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.phast import Phast, hierarchy_of
-from vkssp.batch import sweep_batch
+from vkssp.batch import label_table, sweep_batch
 from vkssp.batch.sweep_batch import LARGE_TILE, SweepBatch, needed_ranks, sweeps_at_once, tile_of
 from vkssp.cch import top
 from vkssp.cch.customized import CustomizedHierarchy
@@ -45,6 +45,14 @@ from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 from vkssp.solver.tables import rows as rows_of_source
 from vkssp.solver.work_sharing import RowScheduler, Worker
+
+
+@pytest.fixture(scope="module", autouse=True)
+def of_sweeps() -> Iterator[None]:
+    """Let sweeps make the rows of all tables."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_table, "MOST_PART", 0)
+        yield
 
 
 @cache
