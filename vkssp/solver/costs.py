@@ -22,8 +22,8 @@ from vkssp.files import atomic_write, cache_folder
 from vkssp.gpu.instance import DeviceInfo
 from vkssp.graph.hierarchy import Hierarchy
 
-# Format of the files, and microseconds that no query takes.
-_VERSION, _MOST_US = 1, 1e12
+# Version of the files and of what they are the costs of, and microseconds that no query takes.
+_VERSION, _MOST_US = 2, 1e12
 # Nodes whose ancestors are looked at to tell the work of an upward search.
 _SAMPLE = 64
 
