@@ -71,7 +71,7 @@ def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, se
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(query_pairs, "MOST_PAIRS", most)
-        patch.setattr(query_labels, "_ROOM", room)
+        patch.setattr(query_labels, "ROOM", room)
         with of_searches(prepare(graph), device) as solver:
             check_all(solver)
             if not graph.num_arcs:
@@ -113,8 +113,8 @@ def forest() -> Graph:
 def test_deep_and_wide_trees(
     device: Device, graph: Graph, tile: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_labels, "_SOFTWARE_TILE", tile)
-    monkeypatch.setattr(query_labels, "_ROOM", 40)  # fewer than the quadruples of a large supernode
+    monkeypatch.setattr(query_labels, "SOFTWARE_TILE", tile)
+    monkeypatch.setattr(query_labels, "ROOM", 40)  # fewer than the quadruples of a large supernode
     with of_searches(graph, device) as solver:
         check_all(solver)
 

@@ -31,13 +31,15 @@ from vkssp.resource import Resource
 
 # Specialization constants of shaders/cch/query_rows.comp: rows of a tile, quadruples of distances in shared memory.
 _ROWS_CONSTANT, _ROOM_CONSTANT = 1, 2
-# Rows of a tile and invocations of its workgroup: few rows are spread over more workgroups. From how many rows on a GPU
-# is full with large tiles: a guess for a large GPU. Tiles and workgroups of a software device.
-_SMALL_TILE, _LARGE_TILE, _MANY_ROWS, _SOFTWARE_TILE = (8, 128), (32, 256), 1 << 12, (8, 64)
-# Quadruples of distances of a tile in shared memory, bytes of one, and bytes of a row and of a workgroup there.
-_ROOM, _QUADRUPLE_BYTES, _ROW_BYTES, _FIXED_BYTES = 512, 16, 68, 64
+#: Rows of a tile and invocations of its workgroup: few rows are spread over more workgroups. From how many rows on a GPU
+#: is full with large tiles: a guess for a large GPU. Tiles and workgroups of a software device.
+SMALL_TILE, LARGE_TILE, MANY_ROWS, SOFTWARE_TILE = (8, 128), (32, 256), 1 << 12, (8, 64)
+#: Quadruples of distances of a tile in shared memory.
+ROOM = 512
+# Bytes of one there, of a row, and of a workgroup.
+_QUADRUPLE_BYTES, _ROW_BYTES, _FIXED_BYTES = 16, 68, 64
 _BINDINGS, _FLAT_SIZE = 8, 64
-#: Largest number of rows of a direction: numbers of places take 16 bits of dispatches of the least devices.
+#: Largest number of rows of a direction.
 MOST_ROWS = 1 << 16
 
 
@@ -51,13 +53,13 @@ class Tile(NamedTuple):
 
 def tile_for(device: Device, count: int) -> Tile:
     """Return the tile for a number of rows."""
-    rows, size = _LARGE_TILE if count >= _MANY_ROWS else _SMALL_TILE
+    rows, size = LARGE_TILE if count >= MANY_ROWS else SMALL_TILE
     if device.info.kind == "cpu":
-        rows, size = _SOFTWARE_TILE
+        rows, size = SOFTWARE_TILE
     size = min(size, device.limits.workgroup_size)
     rows = 1 << min(rows, size).bit_length() - 1
     left = (device.limits.shared_memory - _FIXED_BYTES - _ROW_BYTES * rows) // _QUADRUPLE_BYTES
-    return Tile(rows, size, max(rows, min(_ROOM, left)))
+    return Tile(rows, size, max(rows, min(ROOM, left)))
 
 
 def stride_of(hierarchy: Hierarchy) -> int:

@@ -51,9 +51,7 @@ def answer_pairs(finder: PathBatch, questions: Iterable[Waiting]) -> None:
     """
     paths = [one for one in questions if isinstance(one.question, PathQuestion)]
     others = [
-        one
-        for one in questions
-        if isinstance(one.question, PairsQuestion) and len(one.question.sources) < FEWEST_PAIRS
+        one for one in questions if isinstance(one.question, PairsQuestion) and len(one.question.sources) < FEWEST_PAIRS
     ]
     searches = [PathSearch(one.question.seeds, one.question.targets) for one in paths]
     begin, is_first = 0, True
