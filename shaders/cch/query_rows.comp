@@ -36,7 +36,7 @@ shared uint on_path[ROWS];
 shared uvec2 groups[ROWS];
 // Of each run: first row, first group, number of groups, first item. An item is a group and four columns.
 shared uvec4 runs[ROWS];
-shared uint num_groups, num_runs, num_items, most_nodes, first_level;
+shared uint num_groups, num_runs, num_items, most_nodes, first_level, are_together;
 // Distances that some nodes of each row's supernode begin with, by node and group.
 shared uvec4 begun[ROOM];
 shared uint farthest_here, heaviest_here;
@@ -47,10 +47,11 @@ uint quarter_of(Supernode s) { return (s.num_ancestors + s.size + 2) / 4; }
 
 // Divide the rows into runs and groups. A single invocation calls this.
 void divide_rows() {
-    uint last = NO_INDEX, in_run = 0, items = 0;
+    uint last = NO_INDEX, in_run = 0, items = 0, num_rows_here = 0;
     num_groups = num_runs = most_nodes = 0;
     for (uint row = 0; row < ROWS; ++row) {
         if (on_path[row] == 0) continue;
+        ++num_rows_here;
         uint first_node = of_row[row].first_node;
         if (first_node != last) {
             runs[num_runs++] = uvec4(row, num_groups, 0, 0);
@@ -69,6 +70,13 @@ void divide_rows() {
         items += runs[run].z * quarter_of(of_row[runs[run].x]);
     }
     num_items = items;
+    are_together = num_runs == 1 && num_rows_here == min(ROWS, num_rows - first_row) ? 1 : 0;
+}
+
+// Prepare the next level of rows that are all in the same supernode. A single invocation calls this.
+void move_up() {
+    num_items = runs[0].z * quarter_of(of_row[0]);
+    most_nodes = on_path[0];
 }
 
 // Return the distance that a node of a row's supernode begins with.
@@ -78,32 +86,43 @@ uint begun_by(uvec2 group, uint number, uint place) {
     return place < on_path[row] ? labels[(first_row + row) * stride + of_row[row].depth + place] : UNREACHABLE;
 }
 
-// Return the weight of an arc of a node, if it has the arc.
-uint weight_of(uint first_arc, uint column, uint num_arcs) {
-    if (column >= num_arcs) return UNREACHABLE;
-    uint found = weight[2 * (first_arc + column) + (1 - is_forward)];
-    if (found != UNREACHABLE) heaviest = max(heaviest, found);
-    return found;
+// Return the weights of arcs of a node to some columns; those of arcs that it has not are unreachable. All are read,
+// so that no read waits for a branch. The node has an arc.
+uvec4 weights_of(uint first_arc, uvec4 columns, uint num_arcs) {
+    uvec4 at = 2 * (first_arc + min(columns, uvec4(num_arcs - 1))) + (1 - is_forward);
+    uvec4 found = uvec4(weight[at.x], weight[at.y], weight[at.z], weight[at.w]);
+    return mix(found, uvec4(UNREACHABLE), greaterThanEqual(columns, uvec4(num_arcs)));
+}
+
+void look_at(uvec4 weights) {
+    weights = mix(weights, uvec4(0), equal(weights, uvec4(UNREACHABLE)));
+    heaviest = max(heaviest, max(max(weights.x, weights.y), max(weights.z, weights.w)));
 }
 
 // Return the least of some distances and of some sums; those that do not fit are unreachable.
 uvec4 improved(uvec4 least, uvec4 from, uint arc) { return min(least, min(from, uvec4(~arc)) + arc); }
 
-void put(uint row, uint depth, uint distance) {
-    if (distance == UNREACHABLE) return;
+void put(uint at, uint distance, uint old) {
+    if (distance >= old) return;
     farthest = max(farthest, distance);
-    uint at = (first_row + row) * stride + depth;
-    if (distance < labels[at]) labels[at] = distance;
+    labels[at] = distance;
 }
 
-void put_all(Supernode s, uvec2 group, uint column, uvec4 found) {
-    if (column + 1 >= s.num_ancestors + s.size) return;
-    uint inside = column - s.num_ancestors;
-    uint depth = column < s.num_ancestors ? ancestor_depth[s.first_ancestor + column] : s.depth + inside;
-    put(group.x, depth, found.x);
-    if (group.y > 1) put(group.x + 1, depth, found.y);
-    if (group.y > 2) put(group.x + 2, depth, found.z);
-    if (group.y > 3) put(group.x + 3, depth, found.w);
+// Return the depth of a column of a supernode, or of any if there is no such column.
+uint depth_of(Supernode s, uint column) {
+    if (column < s.num_ancestors) return ancestor_depth[s.first_ancestor + column];
+    return s.depth + min(column - s.num_ancestors, s.size - 1);
+}
+
+uint old_label(uint at, uint distance) { return distance == UNREACHABLE ? 0 : labels[at]; }
+
+// Return the labels of four rows at a depth where distances have been found, and others that need not be improved.
+uvec4 old_labels(uint base, uint depth, uvec4 found) {
+    uint at = base + depth;
+    return uvec4(
+        old_label(at, found.x), old_label(at + stride, found.y), old_label(at + 2 * stride, found.z),
+        old_label(at + 3 * stride, found.w)
+    );
 }
 
 // Extend the distances of an item's rows from the nodes at the places from `begin` to before `end`.
@@ -115,29 +134,43 @@ void extend_item(uint item, uint begin, uint end) {
     uvec4 here = runs[run];
     Supernode s = of_row[here.x];
     uint within = item - here.w, group = here.y + within % here.z, quarter = quarter_of(s);
-    uint column = within / here.z, second = column + quarter, third = second + quarter, fourth = third + quarter;
+    uvec4 columns = within / here.z + quarter * uvec4(0, 1, 2, 3);
     uvec4 to_first = uvec4(UNREACHABLE), to_second = to_first, to_third = to_first, to_fourth = to_first;
-    uint arc = first_arc_of(s, begin);
+    uint place = s.num_ancestors == 0 ? max(begin, 1) : begin;  // the root has no arcs
     end = min(end, s.size);
-    for (uint place = begin; place < end; ++place) {
-        uint count = s.num_ancestors + place;
-        uvec4 from = begun[(place - begin) * num_groups + group];
-        to_first = improved(to_first, from, weight_of(arc, column, count));
-        to_second = improved(to_second, from, weight_of(arc, second, count));
-        to_third = improved(to_third, from, weight_of(arc, third, count));
-        to_fourth = improved(to_fourth, from, weight_of(arc, fourth, count));
-        arc += count;
+    uint arc = first_arc_of(s, place);
+    for (; place < end; place += 2) {
+        uint count = s.num_ancestors + place, next = arc + count;
+        bool has_next = place + 1 < end;
+        uvec4 one = weights_of(arc, columns, count), other = weights_of(has_next ? next : arc, columns, has_next ? count + 1 : count);
+        uint at = (place - begin) * num_groups + group;
+        uvec4 from_one = begun[at], from_other = begun[has_next ? at + num_groups : at];
+        look_at(one);
+        look_at(other);
+        to_first = improved(improved(to_first, from_one, one.x), from_other, other.x);
+        to_second = improved(improved(to_second, from_one, one.y), from_other, other.y);
+        to_third = improved(improved(to_third, from_one, one.z), from_other, other.z);
+        to_fourth = improved(improved(to_fourth, from_one, one.w), from_other, other.w);
+        arc = next + count + 1;
     }
-    put_all(s, groups[group], column, to_first);
-    put_all(s, groups[group], second, to_second);
-    put_all(s, groups[group], third, to_third);
-    put_all(s, groups[group], fourth, to_fourth);
+    // Old labels are read before any is written, so that the reads do not wait for each other.
+    uvec4 depths = uvec4(depth_of(s, columns.x), depth_of(s, columns.y), depth_of(s, columns.z), depth_of(s, columns.w));
+    uvec2 rows = groups[group];
+    uint base = (first_row + rows.x) * stride;
+    uvec4 old_first = old_labels(base, depths.x, to_first), old_second = old_labels(base, depths.y, to_second);
+    uvec4 old_third = old_labels(base, depths.z, to_third), old_fourth = old_labels(base, depths.w, to_fourth);
+    for (uint k = 0; k < 4; ++k) {
+        put(base + k * stride + depths.x, to_first[k], old_first[k]);
+        put(base + k * stride + depths.y, to_second[k], old_second[k]);
+        put(base + k * stride + depths.z, to_third[k], old_third[k]);
+        put(base + k * stride + depths.w, to_fourth[k], old_fourth[k]);
+    }
 }
 
 void main() {
     uint lid = gl_LocalInvocationIndex;
     first_row = gl_WorkGroupID.x * ROWS;
-    if (lid == 0) first_level = farthest_here = heaviest_here = 0;
+    if (lid == 0) first_level = are_together = farthest_here = heaviest_here = 0;
     barrier();
     bool is_row = lid < ROWS && first_row + lid < num_rows;
     uint count = 0;  // nodes on the path in the supernode of this invocation's row
@@ -153,9 +186,16 @@ void main() {
     memoryBarrierBuffer();
     barrier();
     for (uint level = first_level; level > 0; --level) {
-        if (lid < ROWS) on_path[lid] = is_row && of_row[lid].level + 1 == level ? count : 0;
+        bool is_here = is_row && of_row[lid].level + 1 == level;
+        Supernode parent;  // read before it is needed
+        if (is_here && level > 1) parent = supernodes[of_row[lid].parent];
+        if (lid < ROWS) on_path[lid] = is_here ? count : 0;
         barrier();
-        if (lid == 0) divide_rows();
+        // Rows that have met stay together.
+        if (lid == 0) {
+            if (are_together == 0) divide_rows();
+            else move_up();
+        }
         barrier();
         uint each = min(ROOM / num_groups, most_nodes);
         for (uint begin = 0; begin < most_nodes; begin += each) {
@@ -171,10 +211,9 @@ void main() {
             memoryBarrierBuffer();
             barrier();
         }
-        if (is_row && of_row[lid].level + 1 == level && level > 1) {
-            Supernode s = of_row[lid];
-            count = s.parent_place + 1;
-            of_row[lid] = supernodes[s.parent];
+        if (is_here && level > 1) {
+            count = of_row[lid].parent_place + 1;
+            of_row[lid] = parent;
         }
     }
     atomicMax(farthest_here, farthest);

@@ -27,16 +27,7 @@ from vkssp.graph import UNREACHABLE
 from vkssp.hierarchy.prepare import prepare
 from vkssp.solver.balance import Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
-from vkssp.solver.costs import (
-    HierarchyCosts,
-    Line,
-    SearchCosts,
-    forget_costs,
-    keep_costs,
-    known_costs,
-    table_work,
-    upward_work,
-)
+from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, forget_costs, keep_costs, known_costs, table_work
 
 FREE, DEAR = Line(0.0, 0.0), Line(1e6, 1.0)
 SetCosts = Callable[[SearchCosts | HierarchyCosts], None]
@@ -344,7 +335,7 @@ def test_work_over_a_hierarchy() -> None:
             arcs += inside * int(graph.hierarchy.num_ancestors[group]) + inside * (inside - 1) // 2
             at = int(graph.hierarchy.parent[group])
         exact.append(arcs)
-    assert upward_work(graph.hierarchy) == pytest.approx(np.mean(exact), rel=0.2)
+    assert graph.hierarchy.upward_work == pytest.approx(np.mean(exact), rel=0.2)
     assert table_work(1, 1, 5.0, 100) == 15 and table_work(2, 1000, 5.0, 100) == 200 + 1002 * 5
 
 

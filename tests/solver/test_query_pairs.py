@@ -15,7 +15,6 @@ from tests.conftest import DATA, EXAMPLES
 from tests.support.failures import fail_each_call
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver, prepare, read_graph
-from vkssp.algorithms import phast
 from vkssp.cch import query_labels, query_pairs
 from vkssp.cch.pairs import Pairs
 from vkssp.gpu.device import Device
@@ -38,8 +37,8 @@ def always() -> Iterator[None]:
         return search(self, pairs, kept)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(phast, "FEWEST_PAIRS", 0)
         patch.setattr(query_pairs, "FEWEST_PAIRS", 0)
+        patch.setattr(query_pairs, "FEWEST_ARCS", 0)
         patch.setattr(Pairs, "find", counted)
         yield
 

@@ -26,13 +26,14 @@ from vkssp.algorithm import (
     Terminal,
     timed,
 )
+from vkssp.cch import query_pairs
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, unfit
 from vkssp.cch.label_pairs import LabelPairs
 from vkssp.cch.labels import Labels
 from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_batch import PathBatch, can_batch
 from vkssp.cch.path_entries import PathEntries
-from vkssp.cch.query_pairs import FEWEST_PAIRS, QueryPairs, room_of
+from vkssp.cch.query_pairs import QueryPairs, room_of
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
@@ -293,7 +294,7 @@ class Phast(Resource):
         if self._rank is not None:
             sources, targets = self._rank[sources], self._rank[targets]
         self._last_pairs = None
-        finder = self._of_many_pairs() if len(sources) >= FEWEST_PAIRS else None
+        finder = self._of_many_pairs() if query_pairs.pays(self._hierarchy.hierarchy, len(sources)) else None
         if finder is None:
             return self._searched(sources, targets)
         found, overflow = finder.find(sources, targets)

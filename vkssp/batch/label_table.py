@@ -17,7 +17,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import hierarchy_of, ranks_of
 from vkssp.cch.customized import CustomizedHierarchy
-from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, most_rows, stride_of
+from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, may_overflow, most_rows, stride_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.download import Download
@@ -34,6 +34,9 @@ from vkssp.resource import Resource
 MOST_PART = 1 / 4
 #: Largest number of rows of a submission, and of bytes of its distances.
 MOST_SEARCHES, MOST_BYTES = 1 << 12, 64 << 20
+#: Largest number of bytes that are yielded at a time: such an array takes memory that earlier ones have left. A larger
+#: one would be of new pages each time, which take longer than the copy.
+YIELDED_BYTES = 24 << 20
 # Largest part of the free memory that labels of columns take, and those of rows.
 _MOST_MEMORY = 1 / 16
 #: A quarter of the side of a tile, on a GPU and on a software device.
@@ -157,7 +160,7 @@ class LabelTable(Resource):
             room = max(_LEAST_ROOM, 1 << (len(nodes) - 1).bit_length())
             most = most_rows(self._customized, self.device.limits.buffer)
             self._columns = QueryRows(self._customized, min(most, room), self, is_forward=False)
-            self._download = Download(self.device, self._bytes, self)
+            self._download = Download(self.device, min(self._bytes, YIELDED_BYTES + 4 * len(nodes)), self)
             self.aim(nodes, limit)
         except BaseException:
             self.close()
@@ -184,7 +187,6 @@ class LabelTable(Resource):
         self._nodes, self._limit, self._version = nodes, limit, -1
         self._placed = self._sorted(nodes, np.arange(len(nodes), dtype=np.uint32))[0]
         self._columns.put(self._placed.ranks, 0)
-        self._farthest = self._heaviest = 0
 
     def _sorted(self, nodes: Uint32s, given: Uint32s) -> tuple[Placed, npt.NDArray[np.intp]]:
         """Return rows of labels of some nodes, sorted in preorder, and the order."""
@@ -218,9 +220,9 @@ class LabelTable(Resource):
                 some = groups.between(bounds[number], bounds[number + 1])
                 running.append(self._submit(some, self._slots[number % 2]))
                 if len(running) == 2:
-                    yield self._finished(running.pop(0))
+                    yield from self._finished(running.pop(0))
             while running:
-                yield self._finished(running.pop(0))
+                yield from self._finished(running.pop(0))
         finally:
             for block in running:
                 block.slot.recording.wait()
@@ -302,33 +304,37 @@ class LabelTable(Resource):
         recording.timestamp(slot.timestamps, 1)
         recording.barrier("all", "all")
 
-    def _finished(self, block: _Block) -> FinishedRows:
-        """Wait for a submission, and return its rows."""
-        slot, count = block.slot, block.count
+    def _finished(self, block: _Block) -> Generator[FinishedRows, None, None]:
+        """Wait for a submission, and yield its rows."""
+        slot = block.slot
         slot.recording.wait()
         slot.places.check()
         begin, end = slot.timestamps.read_all(0, 2)
         self.device_ms += end - begin
         self.counters["iterations"] += 1
-        shape = count, len(self._placed.keys)
+        may, row_bytes = self._may_overflow(block), 4 * len(self._placed.keys)
+        most = max(1, YIELDED_BYTES // row_bytes)
+        for first in range(0, block.count, most):
+            rows = slice(first, min(first + most, block.count))
 
-        def read() -> Uint32s:
-            words: Uint32s = self._download.read(slot.found, [(0, 4 * shape[0] * shape[1])]).view(np.uint32)
-            return words.reshape(shape)
+            def read(rows: slice = rows) -> Uint32s:
+                words = self._download.read(slot.found, [(row_bytes * rows.start, row_bytes * rows.stop)])
+                found: Uint32s = words.view(np.uint32).reshape(rows.stop - rows.start, -1)
+                return found
 
-        overflow = self._may_overflow(block)
-        if overflow.any():
-            found = read()
-            overflow &= (found == UNREACHABLE).any(axis=1)
-            return FinishedRows(overflow, lambda: found, place=(slot.found, [(0, count)]))
-        return FinishedRows(overflow, read, place=(slot.found, [(0, count)]))
+            overflow, place = may[rows], (slot.found, [(rows.start, rows.stop)])
+            if overflow.any():
+                distances = read()
+                overflow = overflow & (distances == UNREACHABLE).any(axis=1)
+                yield FinishedRows(overflow, lambda distances=distances: distances, place=place)  # type: ignore[misc]
+            else:
+                yield FinishedRows(overflow, read, place=place)
 
     def _may_overflow(self, block: _Block) -> npt.NDArray[np.bool_]:
         """Return for each row whether a sum may have been too large."""
-        of_columns = self._columns.extremes().max(axis=0)
-        rows = block.slot.rows.extremes() if len(block.rows.keys) else np.zeros((0, 2), np.int64)
-        farthest = np.maximum(rows[:, 0], of_columns[0])
-        may = farthest + np.maximum(farthest, np.maximum(rows[:, 1], of_columns[1])) >= UNREACHABLE
-        found = np.zeros(block.count, np.bool_)
-        found[block.rows.given[may]] = True
-        return found | self._customized.saturated
+        found = np.full(block.count, self._customized.saturated)
+        columns = self._columns.extremes().max(axis=0)
+        if len(block.rows.keys) and may_overflow(block.slot.rows.extremes().max(axis=0), columns):
+            may = may_overflow(block.slot.rows.extremes_of_rows(), columns)
+            found[block.rows.given[may]] = True
+        return found

@@ -31,9 +31,11 @@ from vkssp.resource import Resource
 
 # Specialization constants of shaders/cch/query_rows.comp: rows of a tile, quadruples of distances in shared memory.
 _ROWS_CONSTANT, _ROOM_CONSTANT = 1, 2
-#: Rows of a tile and invocations of its workgroup: few rows are spread over more workgroups. From how many rows on a GPU
-#: is full with large tiles: a guess for a large GPU. Tiles and workgroups of a software device.
-SMALL_TILE, LARGE_TILE, MANY_ROWS, SOFTWARE_TILE = (8, 128), (32, 256), 1 << 12, (8, 64)
+#: Rows of a tile and invocations of its workgroup, for few rows, for many, and on a software device. Small tiles of few
+#: rows occupy more processors.
+SMALL_TILE, LARGE_TILE, SOFTWARE_TILE = (4, 128), (16, 256), (8, 64)
+#: Rows from which on large tiles occupy all processors: a guess for a large GPU.
+MANY_ROWS = 1 << 12
 #: Quadruples of distances of a tile in shared memory.
 ROOM = 512
 # Bytes of one there, of a row, and of a workgroup.
@@ -92,6 +94,20 @@ def most_rows(customized: CustomizedHierarchy, budget: int) -> int:
     row_bytes = 4 * stride_of(hierarchy)
     fitting = min(budget, device.limits.buffer) // row_bytes, tile.rows * device.limits.workgroups
     return min(MOST_ROWS, *fitting)
+
+
+def may_overflow(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return whether sums of labels, or on the way to them, may be too large, shape (k,), bool.
+
+    Parameters
+    ----------
+    one, other : numpy.ndarray
+        Largest labels of both directions and heaviest arcs, see `QueryRows.extremes`, shape (k, 2) or (2,), int64.
+    """
+    both = np.maximum(one, other)
+    farthest = both[..., 0]
+    too_large: npt.NDArray[np.bool_] = farthest + np.maximum(farthest, both[..., 1]) >= UNREACHABLE
+    return too_large
 
 
 class Sent(Resource):
@@ -192,7 +208,7 @@ class QueryRows(Resource):
         recording.dispatch(-(-self._count // self._tile.rows))
 
     def extremes(self) -> npt.NDArray[np.int64]:
-        """Return the largest finite label of each row, or of others near it, and the heaviest arc; shape (rows, 2).
+        """Return the largest finite label of each tile, and the heaviest arc above it, shape (tiles, 2), int64.
 
         Call this when the device has made the rows.
 
@@ -202,8 +218,12 @@ class QueryRows(Resource):
             If the device ends long loops early.
         """
         check_loops(self._customized.device, self._status.view()[0])
-        tiles = self._extremes.view().reshape(-1, 2)[: -(-self._count // self._tile.rows)].astype(np.int64)
-        return np.repeat(tiles, self._tile.rows, axis=0)[: self._count]
+        tiles: npt.NDArray[np.uint32] = self._extremes.view().reshape(-1, 2)
+        return tiles[: -(-self._count // self._tile.rows)].astype(np.int64)
+
+    def extremes_of_rows(self) -> npt.NDArray[np.int64]:
+        """Return what `extremes` does for each row, shape (rows, 2), int64."""
+        return np.repeat(self.extremes(), self._tile.rows, axis=0)[: self._count]
 
 
 class Placed(NamedTuple):
@@ -265,12 +285,12 @@ class QueryPlaces(Resource):
         first = len(upward.keys)
         self._count = first + len(downward.keys)
         words = self._places.words.reshape(-1, 4)[: self._count]
-        # Both are sorted, so that rows of the other direction before each row tell its place.
-        for rows, other, begin, side in ((upward, downward, 0, "left"), (downward, upward, first, "right")):
-            number = np.arange(len(rows.keys))
-            where = number + np.searchsorted(other.keys, rows.keys, side)  # type: ignore[call-overload]
-            words[where, 0], words[where, 1] = rows.ranks, begin + number
-            words[where, 2], words[where, 3] = self._units * number, rows.given
+        # Both are sorted, and this sort merges them. Of equal keys those of the first direction come first.
+        order = np.argsort(np.concatenate([upward.keys, downward.keys]), kind="stable")
+        words[:, 0] = np.concatenate([upward.ranks, downward.ranks])[order]
+        words[:, 1] = order
+        words[:, 2] = self._units * np.where(order < first, order, order - first)
+        words[:, 3] = np.concatenate([upward.given, downward.given])[order]
         self._status.view()[:] = 0
 
     def record_copy(self, recording: Recording) -> None:

@@ -8,18 +8,27 @@ import numpy.typing as npt
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.label_pairs import PAIR_BINDINGS, label_pairs_kernel
 from vkssp.cch.labels import MOST_PARTS
-from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, most_rows
+from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, may_overflow, most_rows
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.hierarchy import Hierarchy
 from vkssp.hierarchy.preorder import preorder_of
 from vkssp.resource import Resource
 
-#: Fewest pairs of a call that are found so, and most pairs of a submission. Each of few pairs has more of the device.
-FEWEST_PAIRS, MOST_PAIRS = 256, 1 << 14
+#: Fewest pairs of a call that are found so, and most pairs of a submission.
+FEWEST_PAIRS, MOST_PAIRS = 128, 1 << 14
+#: Fewest arcs that searches for the pairs would visit, since labels of few nodes take their time, too: a guess for a
+#: large GPU.
+FEWEST_ARCS = 3e7
 # Largest part of the free memory that the labels of a direction take.
 _MOST_MEMORY = 1 / 16
 _LEAST_ROOM = 1 << 10
+
+
+def pays(hierarchy: Hierarchy, pairs: int) -> bool:
+    """Return whether so many pairs take less time by labels of their nodes than by searches."""
+    return pairs >= FEWEST_PAIRS and 2 * pairs * hierarchy.upward_work >= FEWEST_ARCS
 
 
 def room_of(customized: CustomizedHierarchy) -> int:
@@ -86,15 +95,15 @@ class QueryPairs(Resource):
 
     def find(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs of ranks, and whether each may be unreachable only by overflow, shape (k,)."""
-        found, may_overflow = np.empty(len(sources), np.uint32), np.empty(len(sources), np.bool_)
+        found, may = np.empty(len(sources), np.uint32), np.empty(len(sources), np.bool_)
         self.device_ms, key = 0.0, preorder_of(self._customized.hierarchy)
         for first in range(0, len(sources), self._most):
             part = slice(first, first + self._most)
-            self._find(sources[part], targets[part], key, found[part], may_overflow[part])
-        return found, may_overflow
+            self._find(sources[part], targets[part], key, found[part], may[part])
+        return found, may
 
     def _find(
-        self, sources: Uint32s, targets: Uint32s, key: Uint32s, found: Uint32s, may_overflow: npt.NDArray[np.bool_]
+        self, sources: Uint32s, targets: Uint32s, key: Uint32s, found: Uint32s, may: npt.NDArray[np.bool_]
     ) -> None:
         count = len(sources)
         if count > self._room:
@@ -110,10 +119,11 @@ class QueryPairs(Resource):
         self._recording.submit()
         self._recording.wait()
         self._places.check()
-        rows = self._upward.extremes()[source_rows], self._downward.extremes()[target_rows]
         found[:] = self._answers.view()[:count]
-        farthest, heaviest = (np.maximum(rows[0][:, k], rows[1][:, k]) for k in (0, 1))
-        may_overflow[:] = (farthest + np.maximum(farthest, heaviest) >= UNREACHABLE) & (found == UNREACHABLE)
+        may[:] = False
+        if may_overflow(self._upward.extremes().max(axis=0), self._downward.extremes().max(axis=0)):
+            of_pairs = self._upward.extremes_of_rows()[source_rows], self._downward.extremes_of_rows()[target_rows]
+            may[:] = may_overflow(*of_pairs) & (found == UNREACHABLE)
         self.device_ms += self._timestamps.read(1) - self._timestamps.read(0)
 
     def _record(self, recording: Recording, count: int) -> None:

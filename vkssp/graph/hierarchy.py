@@ -47,6 +47,8 @@ FEW_ARCS = 2**24
 #: In road networks of a million nodes the height is some hundreds.
 MOST_HEIGHT = 8192
 
+# Nodes whose ancestors are looked at to tell the work of an upward search.
+_SAMPLE = 64
 # Rounds of binary searches, enough for most lists of ancestors, before those that are done are left out.
 _ROUNDS = 3
 
@@ -173,7 +175,7 @@ class Hierarchy:
         # Differences that are negative and sums that are too large, in 32 bits, make up for each other.
         return np.repeat(top - self.first_node[:-1], self.size) + np.arange(self.num_nodes, dtype=np.uint32)
 
-    @property
+    @cached_property
     def tree_height(self) -> int:
         """Height of the elimination tree: number of nodes on the longest path to the root."""
         return int(self.depth.max()) + 1 if self.num_nodes else 0
@@ -185,6 +187,21 @@ class Hierarchy:
         for first, end in pairwise(self.first_of_level[1:].tolist()):
             found[first:end] += found[self.supernode[self.parent[first:end]]]
         return found
+
+    @cached_property
+    def upward_work(self) -> float:
+        """Mean number of arcs that an upward search visits, by a sample of nodes."""
+        if not self.num_nodes:
+            return 0.0
+        sample = np.random.default_rng(0).integers(0, self.num_nodes, _SAMPLE)
+        rank, arcs = sample.astype(np.int64), 0.0
+        while len(rank):
+            group = self.supernode[rank].astype(np.int64)
+            inside = self.first_node[group + 1].astype(np.int64) - rank
+            arcs += float((inside * self.num_ancestors[group] + inside * (inside - 1) // 2).sum())
+            above = self.parent[group]
+            rank = above[above >= 0]
+        return arcs / _SAMPLE
 
     @cached_property
     def height(self) -> Uint32s:

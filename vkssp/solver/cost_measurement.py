@@ -20,7 +20,7 @@ from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.supernodes import build
 from vkssp.log import logger
 from vkssp.prepared.seed_groups import Groups
-from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, keep_costs, known_costs, table_work, upward_work
+from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, keep_costs, known_costs, table_work
 from vkssp.solver.session import Session
 from vkssp.solver.shared_graph import share
 
@@ -147,7 +147,7 @@ def _hierarchy_costs(graphs: Sequence[Graph], place: Device | None) -> tuple[dic
     trees: list[float] = []
     pair, select, customize_us = [], [], 0.0
     hierarchies = [graph.hierarchy for graph in graphs if graph.hierarchy is not None]
-    upward = list(map(upward_work, hierarchies))
+    upward = [hierarchy.upward_work for hierarchy in hierarchies]
     for graph in graphs:
         with _session(graph, place) as session:
             drawn = np.random.default_rng(0).integers(0, graph.num_nodes, (2, max(*_PAIRS, *_TABLES) + _QUERIES))

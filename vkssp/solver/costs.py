@@ -14,18 +14,13 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from vkssp.cores import num_cores
 from vkssp.cpu.device import cpu_model
 from vkssp.files import atomic_write, cache_folder
 from vkssp.gpu.instance import DeviceInfo
-from vkssp.graph.hierarchy import Hierarchy
 
 # Version of the files and of what they are the costs of, and microseconds that no query takes.
 _VERSION, _MOST_US = 2, 1e12
-# Nodes whose ancestors are looked at to tell the work of an upward search.
-_SAMPLE = 64
 
 _Costs = TypeVar("_Costs", "SearchCosts", "HierarchyCosts")
 # Costs by the names of their files.
@@ -97,22 +92,6 @@ class HierarchyCosts:
     cpu_row_us: float
     device_row_us: float
     customize_us: float
-
-
-def upward_work(hierarchy: Hierarchy) -> float:
-    """Return the mean number of arcs that an upward search visits, by a sample of nodes."""
-    if not hierarchy.num_nodes:
-        return 0.0
-    sample = np.random.default_rng(0).integers(0, hierarchy.num_nodes, _SAMPLE)
-    rank, arcs = sample.astype(np.int64), 0.0
-    first_node = hierarchy.first_node.astype(np.int64)
-    while len(rank):
-        group = hierarchy.supernode[rank].astype(np.int64)
-        inside = first_node[group + 1] - rank
-        arcs += float((inside * hierarchy.num_ancestors[group] + inside * (inside - 1) // 2).sum())
-        above = hierarchy.parent[group].astype(np.int64)
-        rank = above[above >= 0]
-    return arcs / _SAMPLE
 
 
 def table_work(rows: int, columns: int, upward: float, num_arcs: int) -> float:

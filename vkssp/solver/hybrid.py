@@ -34,7 +34,7 @@ from vkssp.prepared.terminals import pairs_of
 from vkssp.resource import Resource
 from vkssp.solver.balance import MANY, Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
-from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
+from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session, Shortest, is_of_pairs
 from vkssp.solver.shared_graph import WeightsChange
@@ -338,7 +338,7 @@ class HybridSession(Resource):
     @cached_property
     def _upward(self) -> float:
         assert self._hierarchy is not None
-        return upward_work(self._hierarchy)
+        return self._hierarchy.upward_work
 
     @cached_property
     def _pair_us(self) -> tuple[float, float]:

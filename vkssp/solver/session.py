@@ -21,7 +21,7 @@ from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
 from vkssp.batch.label_table import LabelTable, label_rows_at_once
 from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
-from vkssp.cch.query_pairs import FEWEST_PAIRS
+from vkssp.cch import query_pairs
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.dijkstra import Dijkstra, GivenUpError
@@ -387,9 +387,10 @@ class Session(Resource):
         """Return whether a table over a hierarchy is so small that its entries are found as pairs."""
         if not is_of_pairs(self.shared.place, rows * columns, self.renumbered.num_nodes):
             return False
-        graph = self.copy
-        is_on_device = rows * columns >= FEWEST_PAIRS and isinstance(graph, DeviceGraph)
-        return not is_on_device or label_rows_at_once(graph, rows, columns) < 2  # type: ignore[arg-type]
+        graph, hierarchy = self.copy, self.renumbered.hierarchy
+        if not isinstance(graph, DeviceGraph) or hierarchy is None or not query_pairs.pays(hierarchy, rows * columns):
+            return True
+        return label_rows_at_once(graph, rows, columns) < 2
 
     def _between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs over a hierarchy; see `Phast.between`. Needs the claim of the caller."""
