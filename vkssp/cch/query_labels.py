@@ -43,6 +43,8 @@ _QUADRUPLE_BYTES, _ROW_BYTES, _FIXED_BYTES = 16, 68, 64
 _BINDINGS, _FLAT_SIZE = 8, 64
 #: Largest number of rows of a direction.
 MOST_ROWS = 1 << 16
+# Upper bound of the bytes of a buffer of `QueryPlaces` for two rows, one of each direction.
+_PLACE_BYTES = 80
 
 
 class Tile(NamedTuple):
@@ -93,7 +95,7 @@ def most_rows(customized: CustomizedHierarchy, budget: int) -> int:
         return 0
     row_bytes = 4 * stride_of(hierarchy)
     fitting = min(budget, device.limits.buffer) // row_bytes, tile.rows * device.limits.workgroups
-    return min(MOST_ROWS, *fitting)
+    return min(MOST_ROWS, *fitting, device.limits.buffer // _PLACE_BYTES)
 
 
 def may_overflow(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
