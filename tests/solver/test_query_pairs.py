@@ -38,7 +38,6 @@ def always() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(query_pairs, "FEWEST_PAIRS", 0)
-        patch.setattr(query_pairs, "FEWEST_ARCS", 0)
         patch.setattr(Pairs, "find", counted)
         yield
 
@@ -161,6 +160,12 @@ def test_sums_that_overflow_anywhere_are_noticed(device: Device, part: int) -> N
             with pytest.raises(DistanceOverflowError):
                 solver.pairs([5, pair[0]], [6, pair[1]])
         assert solver.pairs([5, 6], [6, 5]).tolist() == [1, 1]
+
+
+def test_labels_in_buffers_of_few_bytes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "limits", replace(device.limits, storage_range=1 << 16))
+    with of_searches(star(40), device) as solver:
+        check_all(solver)
 
 
 def test_limits_that_do_not_allow_labels(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,7 +294,8 @@ class Phast(Resource):
         if self._rank is not None:
             sources, targets = self._rank[sources], self._rank[targets]
         self._last_pairs = None
-        finder = self._of_many_pairs() if query_pairs.pays(self._hierarchy.hierarchy, len(sources)) else None
+        is_many = query_pairs.pays(self._device, self._hierarchy.hierarchy, len(sources))
+        finder = self._of_many_pairs() if is_many else None
         if finder is None:
             return self._searched(sources, targets)
         found, overflow = finder.find(sources, targets)

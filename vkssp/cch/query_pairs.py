@@ -10,6 +10,7 @@ from vkssp.cch.label_pairs import PAIR_BINDINGS, label_pairs_kernel
 from vkssp.cch.labels import MOST_PARTS
 from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, may_overflow, most_rows
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
@@ -18,17 +19,18 @@ from vkssp.resource import Resource
 
 #: Fewest pairs of a call that are found so, and most pairs of a submission.
 FEWEST_PAIRS, MOST_PAIRS = 128, 1 << 14
-#: Fewest arcs that searches for the pairs would visit, since labels of few nodes take their time, too: a guess for a
-#: large GPU.
+#: Fewest arcs that searches for the pairs would visit on a GPU, where the levels of few labels take as long as those of
+#: many: a guess for a large one. A software device takes time for the arcs alone.
 FEWEST_ARCS = 3e7
 # Largest part of the free memory that the labels of a direction take.
 _MOST_MEMORY = 1 / 16
 _LEAST_ROOM = 1 << 10
 
 
-def pays(hierarchy: Hierarchy, pairs: int) -> bool:
+def pays(device: Device, hierarchy: Hierarchy, pairs: int) -> bool:
     """Return whether so many pairs take less time by labels of their nodes than by searches."""
-    return pairs >= FEWEST_PAIRS and 2 * pairs * hierarchy.upward_work >= FEWEST_ARCS
+    is_work = device.info.kind == "cpu" or 2 * pairs * hierarchy.upward_work >= FEWEST_ARCS
+    return pairs >= FEWEST_PAIRS and is_work
 
 
 def room_of(customized: CustomizedHierarchy) -> int:

@@ -388,9 +388,12 @@ class Session(Resource):
         if not is_of_pairs(self.shared.place, rows * columns, self.renumbered.num_nodes):
             return False
         graph, hierarchy = self.copy, self.renumbered.hierarchy
-        if not isinstance(graph, DeviceGraph) or hierarchy is None or not query_pairs.pays(hierarchy, rows * columns):
+        if not isinstance(graph, DeviceGraph) or hierarchy is None:
             return True
-        return label_rows_at_once(graph, rows, columns) < 2
+        return (
+            not query_pairs.pays(graph.device, hierarchy, rows * columns)
+            or label_rows_at_once(graph, rows, columns) < 2
+        )
 
     def _between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs over a hierarchy; see `Phast.between`. Needs the claim of the caller."""
