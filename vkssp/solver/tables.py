@@ -13,6 +13,7 @@ from vkssp.algorithm import Terminal
 from vkssp.checks import flag, is_many
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.bulk import copy_to
 from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 from vkssp.graph.units import Units
 from vkssp.memory import require
@@ -193,7 +194,7 @@ def _gathered(blocks: Iterator[Distances], shape: tuple[int, int], dtype: np.dty
             whole = block  # not copied
         else:
             whole = np.empty(shape, dtype) if at == 0 else whole
-            whole[at : at + len(block)] = block
+            copy_to(whole[at : at + len(block)].reshape(-1), block.reshape(-1))
         at += len(block)
     return whole
 
