@@ -10,20 +10,20 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 256;
 layout(constant_id = 1) const uint QUADS = 16;     // quarters of the side of a tile, the square root of WORKGROUP_SIZE
-layout(constant_id = 2) const uint IS_SINGLE = 1;  // whether each row of the table has exactly one row of labels
 // Of each row of labels its record, those of columns after those of rows; the fourth word is the place in the table.
 layout(std430, binding = 0) readonly restrict buffer Records { uvec4 records[]; };
 #define SHARED_NODES_BINDING 1
 #include "shared_ancestors.glsl"
 layout(std430, binding = 2) readonly restrict buffer Upward { uvec4 upward[]; };
 layout(std430, binding = 3) readonly restrict buffer Downward { uvec4 downward[]; };
-layout(std430, binding = 4) coherent restrict buffer Found { uint found[]; };  // unreachable at first, if not IS_SINGLE
+layout(std430, binding = 4) coherent restrict buffer Found { uint found[]; };  // unreachable at first, if not is_single
 
 layout(push_constant) uniform Push {
     uint num_rows;
     uint num_columns;
     uint row_length;  // of shared_nodes[]
     uint limit;
+    uint is_single;  // whether each row of the table has exactly one row of labels
 };
 
 const uint SIDE = 4 * QUADS, DEPTHS = 16, QUADS_OF_UNIT = UNIT / 4;
@@ -50,7 +50,7 @@ void put(uint row, uint column, uint distance) {
     if (row >= num_rows || column >= num_columns) return;
     uint at = records[row].w * num_columns + records[num_rows + column].w;
     if (distance > limit) distance = UNREACHABLE;
-    if (IS_SINGLE != 0) found[at] = distance;
+    if (is_single != 0) found[at] = distance;
     else if (distance != UNREACHABLE) atomicMin(found[at], distance);
 }
 

@@ -27,6 +27,8 @@ SUITE = (
     "tests/cch/test_unpack.py",
     "tests/solver/test_trees.py",
     "tests/solver/test_labels.py",
+    "tests/solver/test_query_labels.py",
+    "tests/batch/test_label_table.py",
 )
 #: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
 CHOSEN = "not (cpu or grids or star or long_path or real or generated or clones or tiles or pairs)"

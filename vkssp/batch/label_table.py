@@ -41,8 +41,8 @@ YIELDED_BYTES = 24 << 20
 _MOST_MEMORY = 1 / 16
 #: A quarter of the side of a tile, on a GPU and on a software device.
 QUADS, SOFTWARE_QUADS = 16, 8
-# Specialization constants of the shader: that quarter, and whether each row has one seed.
-_QUADS_CONSTANT, _IS_SINGLE_CONSTANT = 1, 2
+# Specialization constant of the shader: that quarter.
+_QUADS_CONSTANT = 1
 # Storage buffers of the kernel, depths of labels in shared memory, and least room for rows.
 _BINDINGS, _DEPTHS, _LEAST_ROOM = 5, 16, 256
 
@@ -86,7 +86,7 @@ def label_rows_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
 class _Block(NamedTuple):
     """Rows of a submission: their number, the seeds' rows of labels, and the slot that has them."""
 
-    count: int
+    size: int
     rows: Placed
     slot: _Slot
 
@@ -95,34 +95,33 @@ class _Slot(Resource):
     """Buffers of a submission, and its recording."""
 
     def __init__(
-        self, customized: CustomizedHierarchy, columns: QueryRows, room: int, found_bytes: int, owner: Resource
+        self,
+        kernel: Kernel,
+        customized: CustomizedHierarchy,
+        columns: QueryRows,
+        room: int,
+        found_bytes: int,
+        owner: Resource,
     ) -> None:
         super().__init__(owner)
         device = customized.device
-        self.kernels: dict[bool, Bindings] = {}
+        self._bindings = list[Bindings]()
         try:
             self.rows = QueryRows(customized, room, self, is_forward=True)
             self.places = QueryPlaces(customized, room + columns.room, self)
             self.found = Buffer(device, found_bytes, name="the finished rows", owner=self, shared=True)
             self.timestamps = Timestamps(device, 2, owner=self)
-            self.buffers = (
-                *(self.places.records, self.places.shared_nodes),
-                *(self.rows.labels, columns.labels, self.found),
-            )
-            # Younger than the buffers, so that it is closed, and waited for, before them.
+            places = self.places.records, self.places.shared_nodes
+            self.bound = kernel.on(*places, self.rows.labels, columns.labels, self.found)
+            self._bindings.append(self.bound)
+            # Younger than the buffers and the bindings, so that it is closed, and waited for, before them.
             self.recording = Recording(device, owner=self)
         except BaseException:
             self.close()
             raise
 
-    def bound(self, kernel: Kernel, is_single: bool) -> Bindings:
-        """Return a kernel bound to the buffers."""
-        if is_single not in self.kernels:
-            self.kernels[is_single] = kernel.on(*self.buffers)
-        return self.kernels[is_single]
-
     def _release(self) -> None:
-        for bound in self.kernels.values():
+        for bound in self._bindings:  # none if it could not be made
             bound.close()
 
 
@@ -155,8 +154,20 @@ class LabelTable(Resource):
         self._searches, self._bytes = searches, 4 * searches * len(nodes)
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         self._slots: list[_Slot] = []
-        self._kernels: dict[bool, Kernel] = {}
+        quads = _quads_on(self._customized)
+        self._side = 4 * quads
         try:
+            # Older than the recordings, so that it is closed after them.
+            self._kernel = Kernel(
+                self.device,
+                "label_table",
+                bindings=_BINDINGS,
+                push_constants=5,
+                workgroup_size=quads * quads,
+                constants={_QUADS_CONSTANT: quads},
+                shared_bytes=_shared_bytes(quads),
+                owner=self,
+            )
             room = max(_LEAST_ROOM, 1 << (len(nodes) - 1).bit_length())
             most = most_rows(self._customized, self.device.limits.buffer)
             self._columns = QueryRows(self._customized, min(most, room), self, is_forward=False)
@@ -245,22 +256,7 @@ class LabelTable(Resource):
             most_rows(self._customized, self.device.limits.buffer), max(_LEAST_ROOM, 1 << (seeds - 1).bit_length())
         )
         for _ in range(2):
-            self._slots.append(_Slot(self._customized, self._columns, room, self._bytes, self))
-
-    def _kernel(self, is_single: bool) -> Kernel:
-        if is_single not in self._kernels:
-            quads = _quads_on(self._customized)
-            self._kernels[is_single] = Kernel(
-                self.device,
-                "label_table",
-                bindings=_BINDINGS,
-                push_constants=4,
-                workgroup_size=quads * quads,
-                constants={_QUADS_CONSTANT: quads, _IS_SINGLE_CONSTANT: int(is_single)},
-                shared_bytes=_shared_bytes(quads),
-                owner=self,
-            )
-        return self._kernels[is_single]
+            self._slots.append(_Slot(self._kernel, self._customized, self._columns, room, self._bytes, self))
 
     def _submit(self, groups: Groups, slot: _Slot) -> _Block:
         """Submit the work of some groups."""
@@ -281,7 +277,8 @@ class LabelTable(Resource):
         makes_columns = version != self._version
         recording.barrier("all", "all")
         recording.timestamp(slot.timestamps, 0)
-        slot.rows.record_fill(recording)
+        if num_rows:
+            slot.rows.record_fill(recording)
         slot.places.record_copy(recording)
         if makes_columns:
             self._columns.record_fill(recording)
@@ -296,11 +293,9 @@ class LabelTable(Resource):
         slot.places.record(recording)
         recording.barrier()
         if num_rows:
-            bound = slot.bound(self._kernel(is_single), is_single)
-            side = 4 * _quads_on(self._customized)
-            recording.bind(bound)
-            recording.push(bound, num_rows, num_columns, slot.places.row_length, self._limit)
-            recording.dispatch(-(-num_columns // side), -(-num_rows // side))
+            recording.bind(slot.bound)
+            recording.push(slot.bound, num_rows, num_columns, slot.places.row_length, self._limit, is_single)
+            recording.dispatch(-(-num_columns // self._side), -(-num_rows // self._side))
         recording.timestamp(slot.timestamps, 1)
         recording.barrier("all", "all")
 
@@ -314,8 +309,8 @@ class LabelTable(Resource):
         self.counters["iterations"] += 1
         may, row_bytes = self._may_overflow(block), 4 * len(self._placed.keys)
         most = max(1, YIELDED_BYTES // row_bytes)
-        for first in range(0, block.count, most):
-            rows = slice(first, min(first + most, block.count))
+        for first in range(0, block.size, most):
+            rows = slice(first, min(first + most, block.size))
 
             def read(rows: slice = rows) -> Uint32s:
                 words = self._download.read(slot.found, [(row_bytes * rows.start, row_bytes * rows.stop)])
@@ -332,7 +327,7 @@ class LabelTable(Resource):
 
     def _may_overflow(self, block: _Block) -> npt.NDArray[np.bool_]:
         """Return for each row whether a sum may have been too large."""
-        found = np.full(block.count, self._customized.saturated)
+        found = np.full(block.size, self._customized.saturated)
         columns = self._columns.extremes().max(axis=0)
         if len(block.rows.keys) and may_overflow(block.slot.rows.extremes().max(axis=0), columns):
             may = may_overflow(block.slot.rows.extremes_of_rows(), columns)
