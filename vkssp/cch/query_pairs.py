@@ -11,6 +11,7 @@ from vkssp.cch.labels import MOST_PARTS
 from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, may_overflow, most_rows
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
@@ -41,8 +42,83 @@ def room_of(customized: CustomizedHierarchy) -> int:
     return most if most >= FEWEST_PAIRS else 0
 
 
+class _Slot(Resource):
+    """Buffers of a submission, and its recording."""
+
+    def __init__(self, kernel: Kernel, customized: CustomizedHierarchy, room: int, owner: Resource) -> None:
+        super().__init__(owner)
+        self.room, device = room, kernel.device
+        self._device, self._bindings = device, list[Bindings]()
+        try:
+            self._upward = QueryRows(customized, room, self, is_forward=True)
+            self._downward = QueryRows(customized, room, self, is_forward=False)
+            self._places = QueryPlaces(customized, 2 * room, self)
+            self._pairs = Buffer(device, 8 * room, mapped=True, name="the pairs", owner=self)
+            self._answers = Buffer(device, 4 * room, mapped=True, name="the distances of pairs", owner=self)
+            self._timestamps = Timestamps(device, 2, owner=self)
+            labels = [self._upward.labels] * MOST_PARTS + [self._downward.labels] * MOST_PARTS
+            places = self._places.records, self._places.shared_nodes
+            self._bound = kernel.on(*places, self._pairs, self._answers, *labels)
+            self._bindings.append(self._bound)
+            # Younger than the buffers and the bindings, so that it is closed, and waited for, before them.
+            self._recording = Recording(device, owner=self)
+        except BaseException:
+            self.close()
+            raise
+
+    def submit(self, sources: Uint32s, targets: Uint32s, key: Uint32s) -> None:
+        """Submit the work for at most `room` pairs of ranks."""
+        count, pairs = len(sources), self._pairs.view()
+        (upward, self._source_rows), (downward, self._target_rows) = _distinct(sources, key), _distinct(targets, key)
+        pairs[:count], pairs[self.room : self.room + count] = self._source_rows, self._target_rows + len(upward.keys)
+        self._upward.put(upward.ranks, 0)
+        self._downward.put(downward.ranks, 0)
+        self._places.put(upward, downward)
+        with self._recording.record() as recording:
+            self._record(recording, count)
+        self._recording.submit()
+
+    def _record(self, recording: Recording, count: int) -> None:
+        recording.barrier("all", "all")
+        recording.timestamp(self._timestamps, 0)
+        self._upward.record_fill(recording)
+        self._downward.record_fill(recording)
+        self._places.record_copy(recording)
+        recording.barrier("transfer", "compute")
+        self._upward.record(recording)
+        self._downward.record(recording)
+        self._places.record(recording)
+        recording.barrier()
+        recording.bind(self._bound)
+        recording.push(self._bound, count, self.room, self._places.row_length)
+        size = self._bound.kernel.workgroup_size
+        recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
+        recording.timestamp(self._timestamps, 1)
+        recording.barrier("all", "all")
+
+    def wait(self) -> None:
+        """Wait until the device has finished."""
+        self._recording.wait()
+
+    def read(self, found: Uint32s, may: npt.NDArray[np.bool_]) -> float:
+        """Write the distances, and whether each may be unreachable only by overflow; return milliseconds."""
+        self.wait()
+        self._places.check()
+        found[:] = self._answers.view()[: len(found)]
+        may[:] = False
+        if may_overflow(self._upward.extremes().max(axis=0), self._downward.extremes().max(axis=0)):
+            of_sources = self._upward.extremes_of_rows()[self._source_rows]
+            of_targets = self._downward.extremes_of_rows()[self._target_rows]
+            may[:] = may_overflow(of_sources, of_targets) & (found == UNREACHABLE)
+        return self._timestamps.read(1) - self._timestamps.read(0)
+
+    def _release(self) -> None:
+        for bound in self._bindings:  # none if it could not be made
+            bound.close()
+
+
 class QueryPairs(Resource):
-    """Finder of distances of many pairs of nodes.
+    """Finder of distances of many pairs of nodes, some at a time: the host sorts the next ones while the device works.
 
     Parameters
     ----------
@@ -61,90 +137,47 @@ class QueryPairs(Resource):
 
     def __init__(self, customized: CustomizedHierarchy, most: int, owner: Resource) -> None:
         super().__init__(owner)
-        self._customized, self._device, self._most, self._room = customized, customized.device, most, 0
-        self._parts: list[Resource] = []
+        self._customized, self._most, self._slots = customized, most, list[_Slot]()
         self.device_ms = 0.0
         try:
-            self._kernel = label_pairs_kernel(self._device, 1, self)
-            self._timestamps = Timestamps(self._device, 2, owner=self)
+            # Older than the recordings, so that it is closed after them.
+            self._kernel = label_pairs_kernel(customized.device, 1, self)
         except BaseException:
             self.close()
             raise
 
-    def _make_room(self, count: int) -> None:
-        for part in reversed(self._parts):
-            part.close()
-        self._parts, self._room = [], 0
-        device, room = self._device, min(self._most, max(_LEAST_ROOM, 1 << (count - 1).bit_length()))
-        self._upward = QueryRows(self._customized, room, self, is_forward=True)
-        self._parts.append(self._upward)
-        self._downward = QueryRows(self._customized, room, self, is_forward=False)
-        self._parts.append(self._downward)
-        self._places = QueryPlaces(self._customized, 2 * room, self)
-        self._parts.append(self._places)
-        self._pairs = Buffer(device, 8 * room, mapped=True, name="the pairs", owner=self)
-        self._parts.append(self._pairs)
-        self._answers = Buffer(device, 4 * room, mapped=True, name="the distances of pairs", owner=self)
-        self._parts.append(self._answers)
-        labels = [self._upward.labels] * MOST_PARTS + [self._downward.labels] * MOST_PARTS
-        places = self._places.records, self._places.shared_nodes
-        self._bound = self._kernel.on(*places, self._pairs, self._answers, *labels)
-        self._parts.append(self._bound)
-        # Younger than the buffers, so that it is closed, and waited for, before them.
-        self._recording = Recording(device, owner=self)
-        self._parts.append(self._recording)
-        self._room = room
+    def _make_slots(self, pairs: int) -> None:
+        """Make slots with room for some pairs, one if they are a single submission."""
+        size = min(pairs, self._most)
+        if self._slots and self._slots[0].room < size:
+            for slot in self._slots:
+                slot.close()
+            self._slots = []
+        room = self._slots[0].room if self._slots else min(self._most, max(_LEAST_ROOM, 1 << (size - 1).bit_length()))
+        while len(self._slots) < (1 if pairs <= self._most else 2):
+            self._slots.append(_Slot(self._kernel, self._customized, room, self))
 
     def find(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs of ranks, and whether each may be unreachable only by overflow, shape (k,)."""
         found, may = np.empty(len(sources), np.uint32), np.empty(len(sources), np.bool_)
         self.device_ms, key = 0.0, preorder_of(self._customized.hierarchy)
-        for first in range(0, len(sources), self._most):
-            part = slice(first, first + self._most)
-            self._find(sources[part], targets[part], key, found[part], may[part])
+        self._make_slots(len(sources))
+        running: list[tuple[_Slot, slice]] = []
+        try:
+            for number, first in enumerate(range(0, len(sources), self._most)):
+                slot, part = self._slots[number % 2], slice(first, first + self._most)
+                slot.submit(sources[part], targets[part], key)
+                running.append((slot, part))
+                if len(running) == 2:
+                    done, part = running.pop(0)
+                    self.device_ms += done.read(found[part], may[part])
+            while running:
+                done, part = running.pop(0)
+                self.device_ms += done.read(found[part], may[part])
+        finally:
+            for slot, _ in running:
+                slot.wait()
         return found, may
-
-    def _find(
-        self, sources: Uint32s, targets: Uint32s, key: Uint32s, found: Uint32s, may: npt.NDArray[np.bool_]
-    ) -> None:
-        count = len(sources)
-        if count > self._room:
-            self._make_room(count)
-        (upward, source_rows), (downward, target_rows) = _distinct(sources, key), _distinct(targets, key)
-        pairs = self._pairs.view()
-        pairs[:count], pairs[self._room : self._room + count] = source_rows, target_rows + len(upward.keys)
-        self._upward.put(upward.ranks, 0)
-        self._downward.put(downward.ranks, 0)
-        self._places.put(upward, downward)
-        with self._recording.record() as recording:
-            self._record(recording, count)
-        self._recording.submit()
-        self._recording.wait()
-        self._places.check()
-        found[:] = self._answers.view()[:count]
-        may[:] = False
-        if may_overflow(self._upward.extremes().max(axis=0), self._downward.extremes().max(axis=0)):
-            of_pairs = self._upward.extremes_of_rows()[source_rows], self._downward.extremes_of_rows()[target_rows]
-            may[:] = may_overflow(*of_pairs) & (found == UNREACHABLE)
-        self.device_ms += self._timestamps.read(1) - self._timestamps.read(0)
-
-    def _record(self, recording: Recording, count: int) -> None:
-        recording.barrier("all", "all")
-        recording.timestamp(self._timestamps, 0)
-        self._upward.record_fill(recording)
-        self._downward.record_fill(recording)
-        self._places.record_copy(recording)
-        recording.barrier("transfer", "compute")
-        self._upward.record(recording)
-        self._downward.record(recording)
-        self._places.record(recording)
-        recording.barrier()
-        recording.bind(self._bound)
-        recording.push(self._bound, count, self._room, self._places.row_length)
-        size = self._kernel.workgroup_size
-        recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
-        recording.timestamp(self._timestamps, 1)
-        recording.barrier("all", "all")
 
 
 def _distinct(ranks: Uint32s, key: Uint32s) -> tuple[Placed, npt.NDArray[np.int64]]:
