@@ -4,9 +4,10 @@
   scripts/measure_import.py iceland-latest.osm.pbf --nodes 103000000 --cores 2 16
 
 makes an extract of copies (scripts/tile_extract.py) in a temporary folder, and imports it and the source with each
-value of --turns. The column "one thread" has the seconds in which at most one thread was at work. First the source is
-imported once more, which is not measured, so that all code has been compiled. Graphs made on different numbers of cores
-must be the same, byte for byte. Linux only.
+value of --turns. The column "one thread" has the seconds in which at most one thread was at work. With --stages, each
+stage of an import has its seconds and its processor time: where they are equal, one thread did all the work. First the
+source is imported once more, which is not measured, so that all code has been compiled. Graphs made on different
+numbers of cores must be the same, byte for byte. Linux only.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def measure(extract: Path, graph: Path, turns: str, cores: int) -> dict[str, Any
         "user_s": usage.ru_utime,
         "system_s": usage.ru_stime,
         "peak_bytes": usage.ru_maxrss * 1024,
-        "stages": report["stages"],
+        # The start of the program comes before the import, which measures itself.
+        "stages": {"start and end": seconds - sum(report["stages"].values()), **report["stages"]},
+        "processor": report["processor"],
         "nodes": report["nodes"],
         "arcs": report["arcs"],
         "digest": digest(graph),
@@ -97,19 +100,28 @@ def digest(path: Path) -> str:
 
 def lines_of(rows: list[dict[str, Any]]) -> list[str]:
     """Return measurements as a table."""
-    stages = list(rows[0]["stages"])
-    header = ["extract, turns", "cores", "seconds", "one thread", "user", "system", "GiB", *stages]
     return table(
-        header,
+        ["extract, turns", "cores", "seconds", "one thread", "user", "system", "GiB"],
         [
             [
                 f"{row['extract']}, {row['turns']}",
                 str(row["cores"]),
                 *(f"{row[name]:.2f}" for name in ("seconds", "alone_s", "user_s", "system_s")),
                 f"{row['peak_bytes'] / 2**30:.2f}",
-                *(f"{row['stages'][stage]:.2f}" for stage in stages),
             ]
             for row in rows
+        ],
+    )
+
+
+def stages_of(row: dict[str, Any]) -> list[str]:
+    """Return the stages of an import as a table."""
+    processor = row["processor"]
+    return table(
+        ["stage", "seconds", "processor"],
+        [
+            [name, f"{seconds:.2f}", f"{processor[name]:.2f}" if name in processor else "-"]
+            for name, seconds in row["stages"].items()
         ],
     )
 
@@ -129,6 +141,7 @@ def main() -> int:
     parser.add_argument("--turns", nargs="+", choices=TURNS, default=["none", "costs"], help="(default: none costs)")
     parser.add_argument("--cores", type=int, nargs="+", metavar="N", help="numbers of cores (default: all)")
     parser.add_argument("--runs", type=int, default=1, metavar="N", help="imports of each kind (default: 1)")
+    parser.add_argument("--stages", action="store_true", help="show the stages of each import")
     parser.add_argument("--folder", type=Path, help="where the extract and graphs are written for a while")
     parser.add_argument("--json", type=file_name, metavar="FILE", help="save the measurements")
     args = parser.parse_args()
@@ -156,7 +169,7 @@ def main() -> int:
                     for number in cores:
                         for _ in range(args.runs):
                             rows.append(measure(extract, graph, turns, number))
-                            print_lines(lines_of(rows[-1:]))
+                            print_lines(lines_of(rows[-1:]) + (stages_of(rows[-1]) if args.stages else []))
         check_same(rows)
         print_lines(["", *lines_of(rows), "graphs are the same on any number of cores"])
         if args.json:

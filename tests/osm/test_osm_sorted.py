@@ -36,7 +36,7 @@ def described(path: Path, **options: Any) -> list[Any]:
     graph, report = import_extract(path, **options)
     assert graph.streets is not None
     counts = report.as_dict()
-    del counts["seconds"], counts["stages"]
+    del counts["seconds"], counts["stages"], counts["processor"]
     shapes = graph.streets.basemap
     arrays = {**vars(graph), **vars(graph.streets), **({} if shapes is None else vars(shapes))}
     return [

@@ -96,6 +96,7 @@ def run(args: argparse.Namespace) -> Result:
     )
     graph = _with_traffic(args, graph)
     graph.save(args.output)
+    report.end_stage("saving")
     return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
 
 

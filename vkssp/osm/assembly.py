@@ -78,6 +78,7 @@ def assemble(
     report.restricted = len(distinct(arcs.segment[restricted]))
     layered = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
+    report.end_stage("layers")
     further = {**(further or {}), "point_node": segments.point_node}
     if areas:
         further["open_areas"] = packed_areas(areas)
@@ -103,6 +104,7 @@ def assemble(
             "layer": turning.layer,
             "turn": turn,
         }
+        report.end_stage("weights of turns")
     segment, direction = arcs.segment[arc], arcs.direction[arc]
     weight = np.maximum(np.rint(amounts[segment, direction] / unit), 1.0)
     if turn is not None:
@@ -115,6 +117,7 @@ def assemble(
             f"give {profile.vehicle} higher speeds or factors, or simplify streets"
         )
     further["node"] = segments.node[node]
+    report.end_stage("weights")
     if order == "z":
         lat, lon = (np.asarray(all_of[node] * COORDINATE_SCALE, np.float64) for all_of in (segments.lat, segments.lon))
         numbering = z_order(lat, lon)
@@ -123,6 +126,7 @@ def assemble(
         for name in Streets.PER_NODE_OR_NONE:
             values = further.get(name)
             further[name] = None if values is None else values[numbering.node]
+    report.end_stage("numbering")
     pieces = Arcs(segment, direction, tail, head)
     if weights is not None:
         taken = seconds[segment, direction]
@@ -146,6 +150,7 @@ def assemble(
     report.polylines, report.points = len(segments.way), len(segments.points)
     report.kilometres = float(segments.length.sum()) / 1000
     report.unsnapped = int((~roads.snappable[segments.way]).sum())
+    report.end_stage("arcs")
     return graph
 
 

@@ -120,30 +120,23 @@ def import_extract(
     if vehicle.round_pieces:
         roads = replace(roads, lat=_millionths(roads.lat), lon=_millionths(roads.lon))
         areas = tuple(area._replace(rings=tuple(map(_rounded, area.rings))) for area in areas)
-    read = perf_counter()
+    report.end_stage("open areas and rounding")
     drawn: AbstractContextManager[Callable[[], Shapes] | None] = nullcontext()
     places: tuple[RawPlace, ...] = ()
     if raw is not None:
         drawn, places = beside(partial(shapes_of, raw)), raw.places
     del raw  # which takes much memory
     with drawn as shapes:
-        graph, cut = _make_graph(path, roads, areas, vehicle, report, order=order, simplify=simplify)
+        graph = _make_graph(path, roads, areas, vehicle, report, order=order, simplify=simplify)
         report.ways_used -= len(roads.way) - of_file
         report.open_areas = len(areas)
-        assembled = perf_counter()
         if shapes is not None and graph.streets is not None:
             found = basemap_of(shapes(), places, graph.streets.points)
             graph = replace(graph, streets=replace(graph.streets, basemap=found))
-    done = perf_counter()
-    report.seconds = done - started
-    report.stages = {
-        "read": read - started,
-        "cut": cut - read,
-        "assemble": assembled - cut,
-        "basemap": done - assembled,
-    }
-    stages = "%.2f s to read, %.2f to cut, %.2f to assemble, %.2f for the basemap"
-    _log.debug(f"imported %s: {stages}", path, *report.stages.values())
+    report.end_stage("basemap")
+    report.seconds = perf_counter() - started
+    stages = "; ".join(f"{name} {seconds:.2f} s" for name, seconds in report.stages.items())
+    _log.debug("imported %s: %s", path, stages)
     return graph, report
 
 
@@ -156,8 +149,8 @@ def _make_graph(
     *,
     order: str,
     simplify: bool,
-) -> tuple[Graph, float]:
-    """Return the graph of the roads of a file, and the time at which the roads had been cut."""
+) -> Graph:
+    """Return the graph of the roads of a file."""
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
     require(_REFERENCE_BYTES * len(roads.node), f"{path}: streets with {len(roads.node)} points")
@@ -167,7 +160,7 @@ def _make_graph(
     roads = roads.without_nodes()
     if not vehicle.named:
         roads = replace(roads, name=np.zeros_like(roads.name), ref=np.zeros_like(roads.ref))
-    cut = perf_counter()
+    report.end_stage("cutting")
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
     try:
         if vehicle.fixed.way_seconds:
@@ -193,7 +186,8 @@ def _make_graph(
             further["piece_weight"] = pieces if is_duration else weight_pieces
             if pieces is not None and not is_duration:
                 further["piece_seconds"] = own((pieces * SECONDS_PER_WEIGHT).astype(np.float32))
-        graph = assemble(
+        report.end_stage("travel times")
+        return assemble(
             *(roads, segments, seconds, vehicle, report),
             order=order,
             seconds_per_weight=unit,
@@ -203,7 +197,6 @@ def _make_graph(
         )
     except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
-    return graph, cut
 
 
 def read_extract(

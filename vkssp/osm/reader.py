@@ -92,7 +92,10 @@ def read_roads(
         else:
             roads.add_relation(item)
     found_roads = roads.finish(source, extract)
-    return found_roads, read_basemap(extract) if basemap else None
+    report.end_stage("reading")
+    raw = read_basemap(extract) if basemap else None
+    report.end_stage("reading the basemap")
+    return found_roads, raw
 
 
 class _Collector:

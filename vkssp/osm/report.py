@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from time import perf_counter, process_time
 from typing import Any
 
 from vkssp.terminal import printable
@@ -56,6 +57,8 @@ class ImportReport:
         Duration of the import.
     stages : dict of str to float
         Duration of each stage in seconds.
+    processor : dict of str to float
+        Seconds of processor time that all threads of the program took in each stage.
     """
 
     source: str
@@ -80,6 +83,17 @@ class ImportReport:
     broken_restrictions: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     stages: dict[str, float] = field(default_factory=dict)
+    processor: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin the first stage."""
+        self._since = perf_counter(), process_time()
+
+    def end_stage(self, name: str) -> None:
+        """End a stage, and begin the next one; stages of the same name are added up."""
+        before, self._since = self._since, (perf_counter(), process_time())
+        for times, begin, end in zip((self.stages, self.processor), before, self._since, strict=True):
+            times[name] = times.get(name, 0.0) + end - begin
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain values for JSON."""

@@ -91,6 +91,7 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True, el
         Whether lengths are those on the ellipsoid WGS84; otherwise they are great-circle distances on a sphere.
     """
     found = _found_segments(roads, report, simplify=simplify)
+    report.end_stage("cutting")
     size = len(found.way)
     both = np.concatenate([found.begin, found.end])
 

@@ -415,6 +415,7 @@ class _Reading:
             after = self._first_with(self._kernels.RELATIONS, blobs[first:])
             areas = self._read_areas([header, *blobs[first + after :]])
             self._members = member_ways(areas)
+        report.end_stage("reading areas")
         ways: list[_Ways] = []
         name: list[npt.NDArray[np.uint32]] = []
         names: dict[str, int] = {"": 0}
@@ -426,6 +427,7 @@ class _Reading:
             ways.append(found._replace(names=[], name=_NOTHING))
             advance(batch[-1].end - batch[0].start)
 
+        report.end_stage("reading ways")
         points = sum(len(one.node) + len(one.shapes.node) for one in ways)
         require(_REFERENCE_BYTES * points, f"{self._source}: streets and shapes with {points} points")
         # Memory of threads that becomes free is not used by others unless it is given back.
@@ -436,12 +438,16 @@ class _Reading:
         corner = _joined([one.shapes.node for one in ways], np.int64)
         ways = [one._replace(node=_NOTHING, shapes=one.shapes._replace(node=_NOTHING)) for one in ways]
         give_back()
+        report.end_stage("joining nodes")
         nonsense, skipped = Counter[str](), Counter[str]()
         with beside(partial(self._read_relations, relations)) as nonsense_of_relations:
             lat, lon, nodes = self._read_all_nodes(blobs, first, needed, nonsense, advance)
+            report.end_stage("reading nodes")
             which = _joined([one.meaning for one in ways], np.int32)
             used, columns, guides = self._table.columns(which, nonsense, skipped)
+            report.end_stage("meanings")
             nonsense.update(nonsense_of_relations())
+        report.end_stage("reading restrictions")
 
         read = _joined([found.read for found in ways], np.int64)
         report.ways_read = len(read)
@@ -486,6 +492,7 @@ class _Reading:
             guides=guides,
             **columns,
         )
+        report.end_stage("places of nodes")
         return roads, basemap
 
     def _read_all_nodes(

@@ -156,6 +156,7 @@ def with_turns(
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL, LIFTED)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
     all_arcs = report.turns == "costs"
+    report.end_stage("restrictions")
     bearings = _bearings(arcs, segments, profile.ellipsoid) if all_arcs else None
     if bearings is None:  # with costs, no path turns round there anyway
         forbidden += pieces.turns_in_gates((*forbidden, *commanded))
@@ -163,14 +164,18 @@ def with_turns(
         leaves, arrives = bearings
         on_ring = roads.roundabout[segments.way[arcs.segment]]
         forbidden += turns_against(arcs.tail, arcs.head, arcs.segment, on_ring, leaves, arrives - 180.0)
+    report.end_stage("bearings")
     memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
+    report.end_stage("memory of turns")
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
+    report.end_stage("turns")
     seconds = None
     if bearings is not None:
         seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns, bearings)
     node, layer = layered.node[found.node], layered.layer[found.node]
     weights = None if seconds is None else _turn_weights(seconds, found.before, arc, arcs, segments, roads, profile)
+    report.end_stage("costs of turns")
     return Turning(found.tail, found.head, arc, node, found.state, layer, seconds, weights)
 
 
