@@ -19,6 +19,7 @@ from vkssp.csv_file import csv_lines, csv_writer
 from vkssp.errors import FormatError
 from vkssp.files import atomic_write
 from vkssp.npy_file import read_npz
+from vkssp.npz_file import write_npz
 
 _ENDINGS = (".csv", ".tntp", ".npz")
 # Names of the arrays of a run: the digest, the flow, and each class's flow with its name behind this.
@@ -75,7 +76,7 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
         arrays: dict[str, Any] = {_DIGEST: np.frombuffer(bytes.fromhex(found.digest), np.uint8), _FLOW: found.flow}
         arrays |= {_CLASS + name: flow for name, flow in found.class_flows.items()}
         with atomic_write(path) as stream:
-            np.savez(stream, **arrays)
+            write_npz(stream, arrays)
         return
     names = _names(found.network, path)
     columns = [names[found.network.tail], names[found.network.head], found.flow, found.cost]

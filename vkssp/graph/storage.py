@@ -24,6 +24,7 @@ from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.streets import Streets
 from vkssp.memory import require
 from vkssp.npy_file import read_npy
+from vkssp.npz_file import write_npz
 
 if TYPE_CHECKING:
     from vkssp.graph.graph import Graph
@@ -92,7 +93,7 @@ def save_graph(graph: Graph, path: str | Path) -> None:
     header["arrays"] = sorted(arrays)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with atomic_write(path) as stream:
-        np.savez(stream, **arrays)
+        write_npz(stream, arrays)
 
 
 def load_graph(path: str | Path, make: Callable[..., Graph]) -> Graph:
