@@ -246,7 +246,7 @@ def longitude_reach(lat: float, metres: float) -> float:
 
 
 def directions(
-    first: npt.NDArray[Any], points: npt.NDArray[np.float64], *, ellipsoid: bool = False
+    first: npt.NDArray[Any], points: npt.NDArray[Any], scale: float = 1.0, *, ellipsoid: bool = False
 ) -> npt.NDArray[np.float64]:
     """Return the direction of each line at its two ends.
 
@@ -255,7 +255,9 @@ def directions(
     first : numpy.ndarray
         Offset of each line's first point, shape (num_lines + 1,).
     points : numpy.ndarray
-        Latitude and longitude of the points in degrees, shape (num_points, 2).
+        Latitude and longitude of the points, shape (num_points, 2).
+    scale : float
+        Degrees of a unit of the points.
     ellipsoid : bool
         Whether the Earth is the ellipsoid WGS84, not a sphere.
 
@@ -266,25 +268,25 @@ def directions(
         shape (num_lines, 2); 0 for a line without length.
     """
     first = first.astype(np.int64)
-    flat, step = np.empty((len(points), 2)), np.zeros(len(points))
+    flat, step, passed = np.empty((len(points), 2)), np.zeros(len(points)), np.zeros(len(points))
     away = np.empty((len(first) - 1, 2))
     starts = range(0, len(away), _LINES_AT_ONCE)
 
     def project(at: int) -> None:
         ends = first[at : at + _LINES_AT_ONCE + 1]
         part = slice(ends[0], ends[-1])
-        flat[part] = _flattened(ends - ends[0], points[part], ellipsoid)
+        flat[part] = _flattened(ends - ends[0], np.asarray(points[part] * scale, np.float64), ellipsoid)
         step[ends[0] : ends[-1] - 1] = np.hypot(*np.diff(flat[part], axis=0).T)
         step[ends[1:] - 1] = 0.0  # from one line to the next
 
     def look(at: int) -> None:
         ends = first[at : at + _LINES_AT_ONCE + 1]
         part = slice(ends[0], ends[-1])
-        found = _ends_seen(ends - ends[0], points[part], flat[part], step[part], passed[part])
-        away[at : at + _LINES_AT_ONCE] = found
+        degrees = np.asarray(points[part] * scale, np.float64)
+        away[at : at + _LINES_AT_ONCE] = _ends_seen(ends - ends[0], degrees, flat[part], step[part], passed[part])
 
     run_all([partial(project, at) for at in starts])
-    passed = np.concatenate([[0.0], np.cumsum(step[:-1])])
+    np.cumsum(step[:-1], out=passed[1:])
     run_all([partial(look, at) for at in starts])
     return away
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -11,22 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import distinct, own
-from vkssp.cores import run_all
+from vkssp.cores import beside
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
-from vkssp.graph.csr import rows_of
 from vkssp.graph.manoeuvres import packed
 from vkssp.graph.open_areas import OpenArea
 from vkssp.graph.open_areas import packed as packed_areas
 from vkssp.graph.order import z_order
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
+from vkssp.osm.gathering import gathered
 from vkssp.osm.guide import guide_arrays
-from vkssp.osm.layers import split_layers, with_enclaves
+from vkssp.osm.layers import Layered, split_layers, with_enclaves
 from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
+from vkssp.osm.rows import rows_of
 from vkssp.osm.segments import Floats, Segments
-from vkssp.osm.turns import Arcs, with_turns
+from vkssp.osm.turns import Arcs, Bearings, Turning, bearings, with_turns
 
 
 def assemble(
@@ -73,22 +75,17 @@ def assemble(
         If a travel time does not fit into 32 bits.
     """
     arcs = directed(segments, seconds)
-    restricted = roads.restricted[segments.way[arcs.segment], arcs.direction]
-    restricted = with_enclaves(arcs.tail, arcs.head, restricted, len(segments.lat))
-    report.restricted = len(distinct(arcs.segment[restricted]))
-    layered = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
+    layered, turning = _with_turns_and_layers(roads, segments, arcs, profile, report)
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
-    report.end_stage("layers")
     further = {**(further or {}), "point_node": segments.point_node}
     if areas:
         further["open_areas"] = packed_areas(areas)
     turn = None
     unit, amounts = (seconds_per_weight, seconds) if weights is None else (10.0**-profile.weight.precision, weights)
     turn_seconds: Floats | None = None
-    if roads.turns is not None:
-        if roads.turns.manoeuvres:
-            further["manoeuvres"] = packed(roads.turns.manoeuvres)
-        turning = with_turns(roads, segments, arcs, layered, profile, report)
+    if roads.turns is not None and roads.turns.manoeuvres:
+        further["manoeuvres"] = packed(roads.turns.manoeuvres)
+    if turning is not None:
         tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
         turn_seconds = turning.seconds
         if turn_seconds is not None:
@@ -105,8 +102,8 @@ def assemble(
             "turn": turn,
         }
         report.end_stage("weights of turns")
-    segment, direction = arcs.segment[arc], arcs.direction[arc]
-    weight = np.maximum(np.rint(amounts[segment, direction] / unit), 1.0)
+    segment, direction = gathered((arcs.segment, arc), (arcs.direction, arc))
+    (weight,) = gathered((np.maximum(np.rint(amounts / unit), 1.0).reshape(-1), 2 * segment + direction))
     if turn is not None:
         weight += turn
     if weight.max(initial=0.0) >= UNREACHABLE:
@@ -116,16 +113,17 @@ def assemble(
             f"way {roads.way[way]} takes longer than 32 bits hold at {roads.speed[way, direction[at]]:g} km/h; "
             f"give {profile.vehicle} higher speeds or factors, or simplify streets"
         )
-    further["node"] = segments.node[node]
+    (further["node"],) = gathered((segments.node, node))
     report.end_stage("weights")
     if order == "z":
         lat, lon = (np.asarray(all_of[node] * COORDINATE_SCALE, np.float64) for all_of in (segments.lat, segments.lon))
         numbering = z_order(lat, lon)
-        tail, head = (np.asarray(numbering.rank[ends], np.int64) for ends in (tail, head))
-        node = node[numbering.node]
-        for name in Streets.PER_NODE_OR_NONE:
-            values = further.get(name)
-            further[name] = None if values is None else values[numbering.node]
+        of_nodes = {name: values for name in Streets.PER_NODE_OR_NONE if (values := further.get(name)) is not None}
+        tail, head, node, *others = gathered(
+            *((numbering.rank, ends) for ends in (tail, head)),
+            *((values, numbering.node) for values in (node, *of_nodes.values())),
+        )
+        further |= dict(zip(of_nodes, others, strict=True))
     report.end_stage("numbering")
     pieces = Arcs(segment, direction, tail, head)
     if weights is not None:
@@ -152,6 +150,31 @@ def assemble(
     report.unsnapped = int((~roads.snappable[segments.way]).sum())
     report.end_stage("arcs")
     return graph
+
+
+def _with_turns_and_layers(
+    roads: RawRoads, segments: Segments, arcs: Arcs, profile: Profile, report: ImportReport
+) -> tuple[Layered, Turning | None]:
+    """Return the graph with copies for the ends of trips, and that with turns, if these are known."""
+
+    def layers() -> Layered:
+        (way,) = gathered((segments.way, arcs.segment))
+        (restricted,) = gathered((roads.restricted.reshape(-1), 2 * way + arcs.direction))
+        restricted = with_enclaves(arcs.tail, arcs.head, restricted, len(segments.lat))
+        report.restricted = len(distinct(arcs.segment[restricted]))
+        found = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
+        report.end_stage("layers")
+        return found
+
+    if roads.turns is None:
+        return layers(), None
+    # No layer needs bearings, and much of the work for layers is that of one core.
+    costs: AbstractContextManager[Callable[[], Bearings] | None] = nullcontext()
+    if report.turns == "costs":
+        costs = beside(partial(bearings, arcs, segments, ellipsoid=profile.ellipsoid))
+    with costs as bearings_of_arcs:
+        layered = layers()
+        return layered, with_turns(roads, segments, arcs, layered, profile, report, bearings_of_arcs)
 
 
 def directed(segments: Segments, weights: Floats) -> Arcs:
@@ -205,14 +228,14 @@ def graph_of(
         Names of the nodes; see `vkssp.Graph.from_csr`.
     """
     # In the order of their tails, since all that is known of the arcs is then looked up only once.
-    first_out, by_tail = rows_of(arcs.tail.astype(np.uint32), len(node))
-    of_arcs = {name for name in Streets.PER_ARC_OR_NONE if further.get(name) is not None}
-    segment, direction, head, weight, *others = run_all(
-        [partial(np.take, values, by_tail) for values in (arcs.segment, arcs.direction, arcs.head, weight)]
-        + [partial(np.take, further[name], by_tail) for name in of_arcs]
+    first_out, by_tail = rows_of(arcs.tail, len(node))
+    of_arcs = {name: values for name in Streets.PER_ARC_OR_NONE if (values := further.get(name)) is not None}
+    segment, direction, head, weight, *others = gathered(
+        *((values, by_tail) for values in (arcs.segment, arcs.direction, arcs.head.astype(np.uint32), weight)),
+        *((values, by_tail) for values in of_arcs.values()),
     )
     further = {**further, **dict(zip(of_arcs, others, strict=True))}
-    way = segments.way[segment]
+    (way,) = gathered((segments.way, segment))
     looked_up: dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {
         "length": (segments.length.astype(np.float32), segment),
         "way": (roads.way, way),
@@ -232,7 +255,7 @@ def graph_of(
             looked_up["classes"] = classes.astype(np.uint32), of_direction
         if roads.travel[:, 4].any():
             looked_up["left_hand"] = roads.travel[:, 4].astype(np.bool_), way
-    found = run_all([partial(np.take, values, index) for values, index in looked_up.values()])
+    found = gathered(*looked_up.values())
     arrays: dict[str, npt.NDArray[Any] | None] = {
         **dict(zip(looked_up, found, strict=True)),
         "polyline": segment.astype(np.uint32),
@@ -247,6 +270,7 @@ def graph_of(
         assert name is not None
         told, texts = guide_arrays(roads.guides, roads.guide[way], direction, name, texts)
         arrays |= told
+    lat, lon = gathered((segments.lat, node), (segments.lon, node))
     kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
     streets = Streets(
         **kept,
@@ -257,11 +281,11 @@ def graph_of(
         class_names=roads.class_names,
     )
     return Graph.from_csr(
-        own(first_out),
-        own(head.astype(np.uint32)),
+        own(first_out.astype(np.uint32)),
+        own(head),
         own(weight),
-        lat=own(segments.lat[node] * COORDINATE_SCALE),
-        lon=own(segments.lon[node] * COORDINATE_SCALE),
+        lat=own(lat * COORDINATE_SCALE),
+        lon=own(lon * COORDINATE_SCALE),
         streets=streets,
         scale=scale,
         names=names,

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.osm.gathering import gathered
+
 Tags = Mapping[str, str]
 
 #: Ranks of roads by the value of ``highway``, the most important first.
@@ -220,12 +222,17 @@ def guide_arrays(
     destinations = numbered([guide.destinations for guide in guides])
     spoken = numbered([(guide.pronunciation, guide.exits) for guide in guides])
     beside = numbered([(guide.beside,) for guide in guides])
-    return {
-        "name": np.where(name == 0, beside[which, 0], name),
-        "road_class": np.array([guide.road_class for guide in guides], np.uint8)[which],
-        "num_lanes": np.array([guide.num_lanes for guide in guides], np.uint8)[which],
-        "pronunciation": spoken[which, 0],
-        "exits": spoken[which, 1],
-        "destinations": destinations[which, direction],
-        "lanes": lanes[which, direction],
-    }, tuple(number)
+    of_direction = 2 * which + direction
+    sides = lanes.reshape(-1), destinations.reshape(-1)
+    found = gathered(
+        (beside[:, 0], which),
+        (np.array([guide.road_class for guide in guides], np.uint8), which),
+        (np.array([guide.num_lanes for guide in guides], np.uint8), which),
+        (spoken[:, 0], which),
+        (spoken[:, 1], which),
+        *((texts, of_direction) for texts in sides),
+    )
+    kinds = ("name", "road_class", "num_lanes", "pronunciation", "exits", "lanes", "destinations")
+    arrays = dict(zip(kinds, found, strict=True))
+    np.copyto(arrays["name"], name, where=name != 0)
+    return arrays, tuple(number)

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.csr import rows_of
 from vkssp.jit import kernels
+from vkssp.osm.rows import rows_of
 
 Indices = npt.NDArray[np.int64]
 _KERNELS = "vkssp.osm.kernels.components"
@@ -103,10 +103,10 @@ def _weak_parts(tail: Indices, head: Indices, arcs: Indices, num_nodes: int) -> 
 
 def _strong_parts(tail: Indices, head: Indices, num_nodes: int) -> npt.NDArray[np.int32]:
     """Return the number of the part of each node in which arcs lead from every node to every other one."""
-    first_out, by_tail = rows_of(tail.astype(np.uint32), num_nodes)
+    first_out, by_tail = rows_of(tail, num_nodes)
     part, order = (np.full(num_nodes, -1, np.int32) for _ in range(2))
     room = (np.empty(num_nodes, np.int32) for _ in range(4))
-    kernels(_KERNELS).find_strong(first_out.astype(np.int64), head[by_tail], part, order, *room)
+    kernels(_KERNELS).find_strong(first_out, head[by_tail], part, order, *room)
     return part
 
 

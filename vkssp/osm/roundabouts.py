@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.csr import rows_of
+from vkssp.osm.rows import rows_of
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ def turns_against(
         return []
     near = others[np.isin(head[others], some)], others[np.isin(tail[others], some)]
     (in_first, in_rows), (out_first, out_rows) = (
-        rows_of(nodes[arcs].astype(np.uint32), num_nodes) for nodes, arcs in zip((head, tail), near, strict=True)
+        rows_of(nodes[arcs], num_nodes) for nodes, arcs in zip((head, tail), near, strict=True)
     )
     found = []
     for node in some.tolist():

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from vkssp.arrays import distinct
 from vkssp.cores import run_all
-from vkssp.graph.csr import rows_of
 from vkssp.graph.geo import directions
 from vkssp.graph.streets import COORDINATE_SCALE, MODES
 from vkssp.jit import kernels
 from vkssp.memory import require
+from vkssp.osm.gathering import gathered
 from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
@@ -30,12 +30,16 @@ from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import CONDITIONAL, LIFTED, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
 from vkssp.osm.roads import RawRoads
 from vkssp.osm.roundabouts import turns_against
+from vkssp.osm.rows import rows_of
 from vkssp.osm.segments import Segments
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+#: Degrees from north at which arcs leave their tails, and arrive at their heads.
+Bearings = tuple[Floats, Floats]
 
+_KERNELS = "vkssp.osm.kernels.turning"
 #: Largest distance of a stop sign from its junction, in metres.
 _SIGN_M = 20.0
 #: Turns that a thread computes at once; the same on any number of cores, as are the last bits of results.
@@ -123,7 +127,13 @@ class Turning:
 
 
 def with_turns(
-    roads: RawRoads, segments: Segments, arcs: Arcs, layered: Layered, profile: Profile, report: ImportReport
+    roads: RawRoads,
+    segments: Segments,
+    arcs: Arcs,
+    layered: Layered,
+    profile: Profile,
+    report: ImportReport,
+    bearings_of_arcs: Callable[[], Bearings] | None,
 ) -> Turning:
     """Return the graph with the turns that the report asks for: restrictions, or restrictions and costs.
 
@@ -140,7 +150,9 @@ def with_turns(
     profile : Profile
         The vehicle.
     report : ImportReport
-        Says which turns are wanted, and receives the number of restrictions by outcome.
+        Receives the number of restrictions by outcome.
+    bearings_of_arcs : callable or None
+        Returns what `bearings` does, if turns cost something.
     """
     assert roads.turns is not None
     way = roads.way[segments.way[arcs.segment]]
@@ -155,13 +167,13 @@ def with_turns(
     for reason, number in count.most_common():
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL, LIFTED)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
-    all_arcs = report.turns == "costs"
     report.end_stage("restrictions")
-    bearings = _bearings(arcs, segments, profile.ellipsoid) if all_arcs else None
-    if bearings is None:  # with costs, no path turns round there anyway
+    all_arcs = bearings_of_arcs is not None
+    found_bearings = None if bearings_of_arcs is None else bearings_of_arcs()
+    if found_bearings is None:  # with costs, no path turns round there anyway
         forbidden += pieces.turns_in_gates((*forbidden, *commanded))
     else:
-        leaves, arrives = bearings
+        leaves, arrives = found_bearings
         on_ring = roads.roundabout[segments.way[arcs.segment]]
         forbidden += turns_against(arcs.tail, arcs.head, arcs.segment, on_ring, leaves, arrives - 180.0)
     report.end_stage("bearings")
@@ -171,8 +183,8 @@ def with_turns(
     arc = layered.arc[found.arc]
     report.end_stage("turns")
     seconds = None
-    if bearings is not None:
-        seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns, bearings)
+    if found_bearings is not None:
+        seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns, found_bearings)
     node, layer = layered.node[found.node], layered.layer[found.node]
     weights = None if seconds is None else _turn_weights(seconds, found.before, arc, arcs, segments, roads, profile)
     report.end_stage("costs of turns")
@@ -211,33 +223,34 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
         Whether every arc is remembered.
     """
     num_memories = len(memory.last)
-    first_out, leaving = rows_of(layered.tail.astype(np.uint32), len(layered.node))
+    first_out, leaving = rows_of(layered.tail, len(layered.node))
     # A state with a last arc occurs only at the heads of the copies of this arc; state 0 may occur at every node.
     keys = _remembering(layered, memory) if num_memories > 1 else np.zeros(0, np.int64)
     if not all_arcs:
         keys = np.concatenate([keys, np.arange(len(layered.node)) * num_memories])
     keys = distinct(keys)
-    turns = _Turns(layered, arcs, memory, keys, first_out.astype(np.int64), leaving, all_arcs=all_arcs)
+    turns = _Turns(layered, arcs, memory, keys, first_out, leaving, all_arcs=all_arcs)
     tail, head, copy, before = turns.found()
-    node, state = keys // num_memories, keys % num_memories
+    node, state = turns.pairs()
     if not all_arcs:
         return Expanded(tail, head, copy, before, node, state)
 
     # A trip may begin in the middle of an arc to which no turn leads; such an arc gets a tail of its own.
-    own = turns.keys_of(layered.head, memory.after[layered.arc])
+    own = turns.keys_of(layered.head, *gathered((memory.after, layered.arc)))
     reached = np.zeros(len(keys), np.bool_)
     reached[head] = True
     lone = np.flatnonzero(~reached[own])
     origins, of_lone = np.unique(layered.tail[lone], return_inverse=True)
     order = np.argsort(of_lone, kind="stable")
-    return Expanded(
-        tail=np.concatenate([tail, len(keys) + of_lone[order]]),
-        head=np.concatenate([head, own[lone[order]]]),
-        arc=np.concatenate([copy, lone[order]]),
-        before=np.concatenate([before, np.full(len(lone), -1)]),
-        node=np.concatenate([node, origins]),
-        state=np.concatenate([state, np.zeros(len(origins), np.int64)]),
+    further = (
+        (tail, len(keys) + of_lone[order]),
+        (head, own[lone[order]]),
+        (copy, lone[order]),
+        (before, np.full(len(lone), -1)),
+        (node, origins),
+        (state, np.zeros(len(origins), np.int64)),
     )
+    return Expanded(*run_all([partial(np.concatenate, pair) for pair in further]))
 
 
 class _Turns:
@@ -264,7 +277,7 @@ class _Turns:
         *,
         all_arcs: bool,
     ) -> None:
-        self._kernels = kernels("vkssp.osm.kernels.turning")
+        self._kernels = kernels(_KERNELS)
         self._keys, self._num_states = keys, len(memory.last)
         self._node_first = np.empty(len(layered.node) + 1, np.int64)
         self._kernels.find_nodes(keys, self._num_states, self._node_first)
@@ -293,6 +306,12 @@ class _Turns:
         if num_turns:
             self._in_parts(len(first), self._kernels.find_turns, (*self._given, first, tail, head, copy, before))
         return tail, head, copy, before
+
+    def pairs(self) -> tuple[Indices, Indices]:
+        """Return the junction and the state of each key."""
+        node, state = (np.empty(len(self._keys), np.int64) for _ in range(2))
+        self._in_parts(len(node), self._kernels.split_keys, (self._keys, self._num_states, node, state))
+        return node, state
 
     def keys_of(self, node: Indices, state: Indices) -> Indices:
         """Return the index of each pair of a junction and a state among the keys."""
@@ -328,13 +347,7 @@ def _remembering(layered: Layered, memory: Memory) -> Indices:
 
 
 def turn_seconds(
-    before: Indices,
-    arc: Indices,
-    arcs: Arcs,
-    segments: Segments,
-    roads: RawRoads,
-    rules: TurnRules,
-    bearings: tuple[Floats, Floats],
+    before: Indices, arc: Indices, arcs: Arcs, segments: Segments, roads: RawRoads, rules: TurnRules, bearings: Bearings
 ) -> Floats:
     """Return the seconds of turns, by the functions of OSRM's car.lua or bicycle.lua, with those of signals and signs.
 
@@ -423,18 +436,29 @@ def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Boo
     which = obstacles.at(segments.node)[arcs.head]
     fastest = np.zeros(len(segments.node))
     for end in (arcs.tail, arcs.head):
-        np.maximum.at(fastest, end, speed)
+        kernels(_KERNELS).find_largest(end, speed, fastest)
     counts = (which >= 0) & (~obstacles.minor[which] | (fastest[arcs.head] > speed))
     return np.where(counts, obstacles.seconds[which, arcs.direction], 0.0), counts & obstacles.undirected_stop[which]
 
 
-def _bearings(arcs: Arcs, segments: Segments, ellipsoid: bool) -> tuple[Floats, Floats]:
-    """Return the bearings at which each arc leaves its tail and arrives at its head, in degrees from north.
+def bearings(arcs: Arcs, segments: Segments, *, ellipsoid: bool) -> Bearings:
+    """Return the bearings at which each arc leaves its tail and arrives at its head.
 
-    `ellipsoid` says whether they are those on the ellipsoid WGS84, not on a sphere.
+    Parameters
+    ----------
+    arcs : Arcs
+        The pieces of streets.
+    segments : Segments
+        Their geometry.
+    ellipsoid : bool
+        Whether the bearings are those on the ellipsoid WGS84, not on a sphere.
+
+    Returns
+    -------
+    leaves, arrives : numpy.ndarray
+        Degrees from north, shape (num_arcs,) each, float64.
     """
-    points = np.asarray(segments.points * COORDINATE_SCALE, np.float64)
-    away = directions(segments.polyline_first, points, ellipsoid=ellipsoid)
-    leaves = away[arcs.segment, arcs.direction]
-    arrives = away[arcs.segment, 1 - arcs.direction] + 180.0
+    away = directions(segments.polyline_first, segments.points, COORDINATE_SCALE, ellipsoid=ellipsoid).reshape(-1)
+    at = 2 * arcs.segment + arcs.direction
+    leaves, arrives = gathered((away, at), (away + 180.0, at ^ 1))
     return leaves, arrives

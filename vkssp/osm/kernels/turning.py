@@ -34,6 +34,22 @@ def find_nodes(keys: Ints, num_states: int, node_first: Ints) -> None:
 
 
 @jit
+def split_keys(low: int, high: int, keys: Ints, num_states: int, node: Ints, state: Ints) -> None:
+    """Find the junction and the state of some keys."""
+    for i in range(low, high):
+        node[i] = keys[i] // num_states
+        state[i] = keys[i] - node[i] * num_states
+
+
+@jit
+def find_largest(place: Ints, value: Any, largest: Any) -> None:
+    """Replace what is known of places by values there that are larger."""
+    for i in range(len(place)):
+        if value[i] > largest[place[i]]:
+            largest[place[i]] = value[i]
+
+
+@jit
 def find_keys(
     low: int, high: int, node: Ints, state: Ints, keys: Ints, num_states: int, node_first: Ints, at: Ints
 ) -> None:
