@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -170,20 +171,18 @@ def _joined(raw: RawBasemap) -> Shapes:
     found = [_Pieces.several([COAST] * len(chains), [[(way, False) for way in chain] for chain in chains])]
     found.append(_Pieces.single(RIVER, filled[(raw.rules[filled] & rules_of(RIVER)) > 0]))
     # Tags of an area are often on its outer ring, too, where they would fill its islands.
-    members = np.array([way for one in raw.relations for _, way in one.ways], np.int64)
-    is_inner = np.array([inner for one in raw.relations for inner, _ in one.ways], np.bool_)
-    is_outer = np.isin(raw.way[filled], members[~is_inner])
-    place = _places_among(raw.way[filled], members)
-    number = np.where(place >= 0, filled[place], -1).tolist() if len(filled) else [-1] * len(members)
-    ends = np.cumsum([len(one.ways) for one in raw.relations], dtype=np.int64).tolist()
+    areas = raw.relations
+    is_outer = np.isin(raw.way[filled], areas.way[~areas.is_inner])
+    place = _places_among(raw.way[filled], areas.way)
+    number = np.where(place >= 0, filled[place], -1).tolist() if len(filled) else [-1] * len(areas.way)
     for kind in (ICE, WATER):
         is_kind = (raw.rules[filled] & rules_of(kind)) > 0
         alone = is_kind & (begin[filled] == end[filled]) & ~is_outer
         found.append(_Pieces.single(kind, filled[alone]))
         kinds: list[int] = []
         rings: list[_Ring] = []
-        for one, first, last in zip(raw.relations, [0, *ends], ends, strict=False):
-            if one.rules & rules_of(kind):
+        for rules, (first, last) in zip(areas.rules.tolist(), pairwise(areas.first.tolist()), strict=True):
+            if rules & rules_of(kind):
                 own = _rings(dict.fromkeys(way for way in number[first:last] if way >= 0), begin, end)
                 kinds += [kind if at == 0 else RING for at in range(len(own))]
                 rings += own

@@ -14,9 +14,8 @@ from vkssp.osm.raw_basemap import (
     RULES,
     RawBasemap,
     RawPlace,
-    ShapeRelation,
+    ShapeRelations,
     mask_of,
-    member_ways,
     raw_place,
     shape_relation,
 )
@@ -32,17 +31,17 @@ def read_basemap(extract: Extract) -> RawBasemap:
     """
     unread = Counter[str]()
     ways: dict[int, tuple[int, list[int]]] = {}
-    areas: list[ShapeRelation] = []
+    found_areas: list[ShapeRelations] = []
     places: list[RawPlace] = []
     for item in extract.tagged([*(rule[:2] for rule in RULES), *(("place", kind) for kind in PLACES)]):
         if item.is_way():
             ways[item.id] = (mask_of(tags_of(item, unread)), [node.ref for node in item.nodes])
         elif item.is_relation():
-            area = shape_relation(item)
-            areas += [] if area is None else [area]
+            found_areas.append(shape_relation(item))
         else:
             places += _place_of(item, unread)
-    members = [way for way in member_ways(areas).tolist() if way not in ways]
+    areas = ShapeRelations.joined(found_areas)
+    members = [way for way in np.unique(areas.way).tolist() if way not in ways]
     if members:
         for item in extract.ways(members):
             ways[item.id] = (0, [node.ref for node in item.nodes])
@@ -58,7 +57,7 @@ def read_basemap(extract: Extract) -> RawBasemap:
         node=node,
         lat=lat,
         lon=lon,
-        relations=tuple(areas),
+        relations=areas,
         places=tuple(places),
     )
 

@@ -236,22 +236,6 @@ def relations_of(blobs: bytes, keys: tuple[str, ...]) -> Iterator[Any]:
             yield item
 
 
-def relations_tagged(blobs: bytes, tags: Iterable[tuple[str, str]]) -> Iterator[Any]:
-    """Yield the relations with any of some tags of blobs of a .osm.pbf file, the first of which is the file's header.
-
-    Raises
-    ------
-    RuntimeError
-        If the blobs are damaged.
-    """
-    processor = osmium.FileProcessor(osmium.io.FileBuffer(blobs, "pbf"), RELATION)
-    wanted = osmium.filter.TagFilter(*tags)
-    wanted.enable_for(RELATION)
-    for item in processor.with_filter(wanted):
-        if not getattr(item, "deleted", False):
-            yield item
-
-
 def tags_of(item: Any, nonsense: Counter[str]) -> Tags:
     """Return the tags of an object; if some are not UTF-8, count that."""
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,11 +35,38 @@ def rules_of(kind: int) -> int:
     return sum(1 << at for at, rule in enumerate(RULES) if rule[2] == kind)
 
 
-class ShapeRelation(NamedTuple):
-    """Area of several ways: its rules as a mask, and for each of its ways whether it bounds an island, and its id."""
+#: Rules of areas, which may consist of several ways.
+AREAS = rules_of(WATER) | rules_of(ICE)
 
-    rules: int
-    ways: tuple[tuple[bool, int], ...]
+
+class ShapeRelations(NamedTuple):
+    """Areas of several ways.
+
+    Attributes
+    ----------
+    rules : numpy.ndarray
+        Rules that the tags of each area meet, as a mask, shape (num_areas,), int64, without those of coasts and rivers.
+    first : numpy.ndarray
+        Offset of each area's first way, shape (num_areas + 1,), int64.
+    way, is_inner : numpy.ndarray
+        OSM ids of the ways of all areas, and whether each bounds an island.
+    """
+
+    rules: Ints
+    first: Ints
+    way: Ints
+    is_inner: npt.NDArray[np.bool_]
+
+    @classmethod
+    def joined(cls, parts: Sequence[ShapeRelations]) -> ShapeRelations:
+        """Return the areas of all parts, in their order."""
+        way, is_inner = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        return cls(
+            np.concatenate([way, *(part.rules for part in parts)]),
+            np.concatenate([[0], np.cumsum(np.concatenate([way, *(np.diff(part.first) for part in parts)]))]),
+            np.concatenate([way, *(part.way for part in parts)]),
+            np.concatenate([is_inner, *(part.is_inner for part in parts)]),
+        )
 
 
 class RawPlace(NamedTuple):
@@ -68,7 +95,7 @@ class RawBasemap:
         OSM ids of the ways' nodes, shape (num_references,), int64.
     lat, lon : numpy.ndarray
         Coordinates of these nodes in 1e-7 degrees, shape (num_references,), int32; beyond the Earth if unknown.
-    relations : tuple of ShapeRelation
+    relations : ShapeRelations
         Areas of several ways.
     places : tuple of RawPlace
         Places with names.
@@ -80,7 +107,7 @@ class RawBasemap:
     node: Ints
     lat: npt.NDArray[np.int32]
     lon: npt.NDArray[np.int32]
-    relations: tuple[ShapeRelation, ...]
+    relations: ShapeRelations
     places: tuple[RawPlace, ...]
 
 
@@ -89,20 +116,16 @@ def mask_of(tags: Any) -> int:
     return sum(1 << at for at, (key, value, _) in enumerate(RULES) if tags.get(key) == value)
 
 
-def shape_relation(item: Any) -> ShapeRelation | None:
+def shape_relation(item: Any) -> ShapeRelations:
     """Return a relation of pyosmium as an area, if it is one."""
     unread = Counter[str]()
     tags = tags_of(item, unread)
-    rules = mask_of(tags) & ~rules_of(COAST) & ~rules_of(RIVER)
+    rules = mask_of(tags) & AREAS
     if not rules or tags.get("type") != "multipolygon":
-        return None
-    ways = tuple((role == "inner", ref) for role, kind, ref in members_of(item, unread) if kind == "w")
-    return ShapeRelation(rules, ways)
-
-
-def member_ways(relations: Iterable[ShapeRelation]) -> Ints:
-    """Return the ids of the ways of areas, sorted."""
-    return np.unique(np.array([way for one in relations for _, way in one.ways], np.int64))
+        return ShapeRelations.joined([])
+    ways = [(ref, role == "inner") for role, kind, ref in members_of(item, unread) if kind == "w"]
+    way, is_inner = np.array([ref for ref, _ in ways], np.int64), np.array([inner for _, inner in ways], np.bool_)
+    return ShapeRelations(np.array([rules]), np.array([0, len(ways)]), way, is_inner)
 
 
 def raw_place(lat: int, lon: int, kind: int, name: str, population: str) -> RawPlace:

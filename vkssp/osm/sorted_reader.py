@@ -27,21 +27,12 @@ from vkssp.arrays import distinct
 from vkssp.cores import beside, num_cores, run_ahead, run_all
 from vkssp.jit import kernels
 from vkssp.memory import free_addresses, give_back, require
-from vkssp.osm.extract import UNKNOWN, members_of, relations_of, relations_tagged, tags_of
+from vkssp.osm.extract import UNKNOWN, members_of, relations_of, tags_of
 from vkssp.osm.guide import Guide
 from vkssp.osm.meanings import Combination, Meanings, WantedKeys, WayMeaning
 from vkssp.osm.pbf import MOST_BLOB, Blob, UnusualError, fields, find_blobs
 from vkssp.osm.profile import Profile
-from vkssp.osm.raw_basemap import (
-    KIND_OF_PLACE,
-    RULES,
-    RawBasemap,
-    RawPlace,
-    ShapeRelation,
-    member_ways,
-    raw_place,
-    shape_relation,
-)
+from vkssp.osm.raw_basemap import AREAS, KIND_OF_PLACE, RULES, RawBasemap, RawPlace, ShapeRelations, raw_place
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads, flag_columns
 from vkssp.osm.room import Room
@@ -172,7 +163,7 @@ class _Blocks:
 
     Attributes
     ----------
-    arrays : tuple of numpy.ndarray
+    arrays : vkssp.osm.kernels.blocks.Blocks
         The blocks as kernels take them.
     kinds : tuple of int
         Kinds of the first and the last group, 0 if there is none.
@@ -197,7 +188,7 @@ class _Blocks:
             room.array("inflate", compiled.INFLATE_ROOM, np.int32),
         )
         _check(compiled.unpack_blobs(data, contents, blocks, first, of_inflate, tables, kinds))
-        self.arrays, self.kinds = (blocks, first, tables), (int(kinds[0]), int(kinds[1]))
+        self.arrays, self.kinds = compiled.Blocks(blocks, first, tables), (int(kinds[0]), int(kinds[1]))
 
 
 class _Words:
@@ -209,7 +200,8 @@ class _Words:
         first = np.cumsum([0, *(len(one) + 1 for one in texts)], dtype=np.int64)
         slots = np.full(2 << (2 * len(texts)).bit_length(), -1, np.int32)
         _kernels().place_words(text, first, slots)
-        self.arrays = text, first, slots, np.array(list(known.values()), np.uint8).reshape(-1, 4)
+        about = np.array(list(known.values()), np.uint8).reshape(-1, 4)
+        self.arrays = _kernels().Known(text, first, slots, about)
 
 
 class _Found(NamedTuple):
@@ -219,21 +211,22 @@ class _Found(NamedTuple):
     words: list[str]
 
 
-def _read_by(
-    kernel: Callable[..., int], blocks: _Blocks, known: _Words, room: Room, *others: npt.NDArray[Any]
-) -> _Found:
+def _strings(blocks: _Blocks, room: Room) -> Any:
+    """Return room for the strings of a block, as kernels take it."""
+    most = blocks.most // _TAG_BYTES + 1
+    place, about = room.array("strings", 3 * most), room.array("about", 4 * most, np.uint8)
+    return _kernels().Strings(place.reshape(-1, 3), about.reshape(-1, 4))
+
+
+def _read_by(kernel: Callable[..., int], blocks: _Blocks, known: _Words, room: Room, *others: Any) -> _Found:
     """Read blocks by a kernel, whose last arguments are others."""
-    most_words = _MOST_WORDS
-    most_strings = blocks.most // _TAG_BYTES + 1
-    strings = room.array("strings", 3 * most_strings).reshape(-1, 3)
-    about = room.array("about", 4 * most_strings, np.uint8).reshape(-1, 4)
+    most_words, strings = _MOST_WORDS, _strings(blocks, room)
     while True:
         text = room.array("text", min(blocks.total, most_words << 6) + 1, np.uint8)
         first, slots = room.array("words", most_words + 1), room.array("slots", 2 * most_words, np.int32)
         slots.fill(-1)
-        words = text, first, slots
-        state = np.zeros(_kernels().NUM_STATE, np.int64)
-        result = kernel(*blocks.arrays, *known.arrays, strings, about, *words, *others, state)
+        words, state = _kernels().Words(text, first, slots), np.zeros(_kernels().NUM_STATE, np.int64)
+        result = kernel(blocks.arrays, known.arrays, strings, words, *others, state)
         if result != _kernels().FULL:
             break
         most_words *= 8
@@ -243,8 +236,8 @@ def _read_by(
     return _Found(counts, text[: first[num_words]].tobytes().decode().split("\0")[:num_words])
 
 
-def _kernels() -> Any:
-    return kernels("vkssp.osm.kernels.blocks")
+def _kernels(name: str = "blocks") -> Any:
+    return kernels(f"vkssp.osm.kernels.{name}")
 
 
 def _check(result: int) -> None:
@@ -306,6 +299,7 @@ class _Nodes(NamedTuple):
     places: list[RawPlace]
 
 
+_Read = TypeVar("_Read")
 _Objects = TypeVar("_Objects", _Ways, _Nodes)
 
 
@@ -398,6 +392,7 @@ class _Reading:
             for key, use in (("name", compiled.NAME), ("place", compiled.PLACE), ("population", compiled.POPULATION)):
                 node_use[key] = node_use.get(key, 0) | use
             as_place = {text: kind + 1 for text, kind in KIND_OF_PLACE.items()}
+        self._of_areas = _words_of_areas(as_key, as_value)
         of_ways = {**way_use, **as_key, **as_value}
         self._of_ways = _Words({text: (way_use.get(text, 0), as_key[text], as_value[text], 0) for text in of_ways})
         of_nodes = {**node_use, **as_place}
@@ -410,11 +405,12 @@ class _Reading:
         size = blobs[-1].end if blobs else 0
         self._bytes_at_once = max(BYTES_AT_ONCE, min(_MOST_BYTES_AT_ONCE, size // _BATCHES))
         first = self._first_with(self._kernels.WAYS, blobs)
-        areas: list[ShapeRelation] = []
+        areas = ShapeRelations.joined([])
         if self._basemap:
             after = self._first_with(self._kernels.RELATIONS, blobs[first:])
-            areas = self._read_areas([header, *blobs[first + after :]])
-            self._members = member_ways(areas)
+            reading = self._each(self._batches(blobs[first + after :]), self._read_areas)
+            areas = ShapeRelations.joined([some for _, some in reading])
+            self._members = distinct(areas.way)
         report.end_stage("reading areas")
         ways: list[_Ways] = []
         name: list[npt.NDArray[np.uint32]] = []
@@ -466,7 +462,7 @@ class _Reading:
                 node=corner,
                 lat=y,
                 lon=x,
-                relations=tuple(areas),
+                relations=areas,
                 places=tuple(nodes.places),
             )
         place, lat, lon = look_up(node)
@@ -564,9 +560,7 @@ class _Reading:
         return found
 
     @staticmethod
-    def _each(
-        batches: list[list[Blob]], read: Callable[[list[Blob]], _Objects]
-    ) -> Iterator[tuple[list[Blob], _Objects]]:
+    def _each(batches: list[list[Blob]], read: Callable[[list[Blob]], _Read]) -> Iterator[tuple[list[Blob], _Read]]:
         """Yield blobs and what is read of them, in order, while threads read the next ones."""
         return zip(batches, run_ahead((partial(read, batch) for batch in batches), 2 * num_cores()), strict=True)
 
@@ -575,6 +569,7 @@ class _Reading:
 
     def _read_ways(self, blobs: list[Blob]) -> _Ways:
         blocks, array = _Blocks(self._source, blobs, self._room), self._room.array
+        compiled = _kernels("ways")
         most_ways, most_tags = blocks.total // _WAY_BYTES + 1, blocks.total // _TAG_BYTES + 1
         way, names, pairs = array("way", most_ways), array("names", 2 * most_ways), array("pairs", most_tags)
         refs, shape_refs = array("refs", blocks.total), array("shape_refs", blocks.total)
@@ -583,10 +578,10 @@ class _Reading:
         )
         shape = array("shape", 2 * most_ways)
         has_relations = np.empty(len(blobs), np.bool_)
-        of_ways = (way, names, pair_first, pairs, ref_first, refs)
-        of_shapes = (self._members, shape, shape_first, shape_refs)
-        others = (*of_ways, *of_shapes, has_relations)
-        found = _read_by(self._kernels.read_ways, blocks, self._of_ways, self._room, *others)
+        of_ways = compiled.WayLists(way, names, pair_first, pairs, ref_first, refs)
+        of_shapes = compiled.ShapeLists(self._members, shape, shape_first, shape_refs)
+        others = of_ways, of_shapes, has_relations
+        found = _read_by(compiled.read_ways, blocks, self._of_ways, self._room, *others)
         size, num_shapes = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
 
         number, combinations = self._alike(pair_first[: size + 1], pairs, found.words)
@@ -597,7 +592,7 @@ class _Reading:
         # The last one stands for a name that a way does not have.
         name[name < 0] = len(found.words)
         at = np.empty(min(len(name), len(found.words) + 1), np.int64)
-        num_names = self._kernels.number_in_order(name, np.full(len(found.words) + 1, -1, np.int64), at)
+        num_names = _kernels("alike").number_in_order(name, np.full(len(found.words) + 1, -1, np.int64), at)
         texts = [*found.words, ""]
         node = refs[: ref_first[size]][np.repeat(used, num_refs)]
         corner = shape_refs[: shape_first[num_shapes]].copy()
@@ -623,9 +618,10 @@ class _Reading:
         most = blocks.total // _TAG_BYTES + 1
         node, pair_first, pairs = array("node", most), array("pair_first", most + 1), array("pairs", most)
         places = array("places", self._kernels.PLACE_COLUMNS * most)
-        columns = np.empty(self._kernels.NUM_COLUMNS, np.int64)
-        others = (needed, lat, lon, node, pair_first, pairs, places, columns)
-        found = _read_by(self._kernels.read_nodes, blocks, self._of_nodes, self._room, *others)
+        compiled = _kernels("nodes")
+        of_nodes = compiled.NodeLists(node, pair_first, pairs, places)
+        others = compiled.Needed(needed, lat, lon), of_nodes, np.empty(compiled.NUM_COLUMNS, np.int64)
+        found = _read_by(compiled.read_nodes, blocks, self._of_nodes, self._room, *others)
         size, num_places = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
         per_place = self._kernels.PLACE_COLUMNS
         named = places[: per_place * num_places].reshape(num_places, per_place).tolist()
@@ -657,7 +653,7 @@ class _Reading:
         number, example = np.empty(size, np.int64), self._room.array("example", size)
         table = self._room.array("table", 1 << (2 * size).bit_length())
         table.fill(-1)
-        count = self._kernels.number_alike(first, pairs, table, number, example)
+        count = _kernels("alike").number_alike(first, pairs, table, number, example)
         bits = self._kernels.VALUE_BITS
         combinations = []
         for i in example[:count].tolist():
@@ -678,13 +674,16 @@ class _Reading:
             raise UnusualError("unusual relations") from error
         return nonsense
 
-    def _read_areas(self, blobs: list[Blob]) -> list[ShapeRelation]:
-        """Read the areas of blobs, the first of which is the file's header."""
-        try:
-            found = [shape_relation(item) for item in relations_tagged(self._bytes_of(blobs), [r[:2] for r in RULES])]
-        except RuntimeError as error:
-            raise UnusualError("unusual relations") from error
-        return [one for one in found if one is not None]
+    def _read_areas(self, blobs: list[Blob]) -> ShapeRelations:
+        blocks, array, compiled = _Blocks(self._source, blobs, self._room), self._room.array, _kernels("relations")
+        most = blocks.total // _TAG_BYTES + 1
+        rules, first, way = (array(name, most + 1) for name in ("rules", "area_first", "area_way"))
+        is_inner, state = array("is_inner", most, np.bool_), np.zeros(self._kernels.NUM_STATE, np.int64)
+        areas = compiled.AreaLists(rules, first, way, is_inner)
+        _check(compiled.read_areas(blocks.arrays, self._of_areas.arrays, _strings(blocks, self._room), areas, state))
+        size = int(state[self._kernels.SIZE])
+        last = int(first[size])
+        return ShapeRelations(rules[:size].copy(), first[: size + 1].copy(), way[:last].copy(), is_inner[:last].copy())
 
     def _bytes_of(self, blobs: list[Blob]) -> bytes:
         parts = []
@@ -693,6 +692,18 @@ class _Reading:
                 stream.seek(blob.start)
                 parts.append(stream.read(blob.end - blob.start))
         return b"".join(parts)
+
+
+def _words_of_areas(as_key: Counter[str], as_value: Counter[str]) -> _Words:
+    """Return what is known of strings of relations; the rules of ways that each is a key of, or a value, are given."""
+    compiled = _kernels("relations")
+    uses, kinds = {"type": compiled.TYPE}, {"multipolygon": compiled.MULTIPOLYGON, "inner": compiled.INNER}
+    return _Words(
+        {
+            text: (uses.get(text, 0), as_key[text] & AREAS, as_value[text] & AREAS, kinds.get(text, 0))
+            for text in {**as_key, **as_value, **uses, **kinds}
+        }
+    )
 
 
 def _uses(compiled: Any, kept: frozenset[str], wanted: tuple[str, ...]) -> dict[str, int]:
