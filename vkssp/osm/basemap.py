@@ -97,7 +97,8 @@ def basemap_of(shapes: Shapes, places: Sequence[RawPlace], streets: npt.NDArray[
     closed, area = coast.is_ring, coast.area
     open_lines = coast.take(~closed)
     lines = np.split(open_lines.points * COORDINATE_SCALE, open_lines.first[1:-1]) if len(open_lines.kind) else []
-    corners = np.array([streets.min(axis=0), streets.max(axis=0)], np.float64) * COORDINATE_SCALE
+    # Column by column, which takes a tenth of the time of both at once.
+    corners = np.array([[of(column) for column in streets.T] for of in (np.min, np.max)], np.float64) * COORDINATE_SCALE
     sea = [np.rint(ring / COORDINATE_SCALE).astype(np.int32) for ring in (sea_beside(lines, *corners) if lines else ())]
     beside = Shapes(np.full(len(sea), SEA), _offsets([len(ring) for ring in sea]), _rows(sea))
     # Larger rings first, so that an island in a bay lies on top of it.
@@ -106,7 +107,7 @@ def basemap_of(shapes: Shapes, places: Sequence[RawPlace], streets: npt.NDArray[
     rest = shapes.take(~is_coast)
     # An area and its further rings stay together.
     owner = np.maximum.accumulate(np.where(rest.kind == RING, 0, np.arange(len(rest.kind))))
-    rank = np.array([{RIVER: 0, ICE: 1, WATER: 2}.get(kind, 0) for kind in rest.kind[owner].tolist()], np.int64)
+    rank = np.select([rest.kind[owner] == ICE, rest.kind[owner] == WATER], [1, 2], 0)
     rest = rest.take(np.argsort(rank, kind="stable"))
     parts = [beside, rings, rest]
     points = np.concatenate([part.points for part in parts])

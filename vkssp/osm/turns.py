@@ -335,13 +335,11 @@ class _Turns:
 
 def _remembering(layered: Layered, memory: Memory) -> Indices:
     """Return the possible pairs of layered node and state, as node * num_states + state, some more than once."""
-    by_arc = np.argsort(layered.arc, kind="stable")
-    of_arc = layered.arc[by_arc]
+    first, by_arc = rows_of(layered.arc, len(memory.after))
     last = memory.last[1:]
-    low, high = np.searchsorted(of_arc, last, "left"), np.searchsorted(of_arc, last, "right")
-    count = high - low
+    low, count = gathered((first, last), (np.diff(first), last))
     which = np.repeat(np.arange(len(last)), count)
-    copy = by_arc[low[which] + np.arange(len(which)) - (np.cumsum(count) - count)[which]]
+    copy = by_arc[(low - (np.cumsum(count) - count))[which] + np.arange(len(which))]
     keys: Indices = layered.head[copy] * len(memory.last) + which + 1
     return keys
 
