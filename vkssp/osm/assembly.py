@@ -75,8 +75,9 @@ def assemble(
         If a travel time does not fit into 32 bits.
     """
     arcs = directed(segments, seconds)
-    layered, turning = _with_turns_and_layers(roads, segments, arcs, profile, report)
-    tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
+    found = _with_turns_and_layers(roads, segments, arcs, profile, report)
+    turning = found if isinstance(found, Turning) else None
+    tail, head, node, arc = found.tail, found.head, found.node, found.arc
     further = {**(further or {}), "point_node": segments.point_node}
     if areas:
         further["open_areas"] = packed_areas(areas)
@@ -86,7 +87,6 @@ def assemble(
     if roads.turns is not None and roads.turns.manoeuvres:
         further["manoeuvres"] = packed(roads.turns.manoeuvres)
     if turning is not None:
-        tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
         turn_seconds = turning.seconds
         if turn_seconds is not None:
             costs = turn_seconds if weights is None or turning.weights is None else turning.weights
@@ -154,27 +154,26 @@ def assemble(
 
 def _with_turns_and_layers(
     roads: RawRoads, segments: Segments, arcs: Arcs, profile: Profile, report: ImportReport
-) -> tuple[Layered, Turning | None]:
-    """Return the graph with copies for the ends of trips, and that with turns, if these are known."""
+) -> Layered | Turning:
+    """Return the graph with copies for the ends of trips, or that with turns, if these are known."""
 
     def layers() -> Layered:
         (way,) = gathered((segments.way, arcs.segment))
         (restricted,) = gathered((roads.restricted.reshape(-1), 2 * way + arcs.direction))
         restricted = with_enclaves(arcs.tail, arcs.head, restricted, len(segments.lat))
         report.restricted = len(distinct(arcs.segment[restricted]))
-        found = split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
-        report.end_stage("layers")
-        return found
+        return split_layers(arcs.tail, arcs.head, restricted, len(segments.lat))
 
     if roads.turns is None:
-        return layers(), None
-    # No layer needs bearings, and much of the work for layers is that of one core.
+        layered = layers()
+        report.end_stage("layers")
+        return layered
+    # Much of the work for layers, for bearings and for restrictions is that of one core each.
     costs: AbstractContextManager[Callable[[], Bearings] | None] = nullcontext()
     if report.turns == "costs":
         costs = beside(partial(bearings, arcs, segments, ellipsoid=profile.ellipsoid))
-    with costs as bearings_of_arcs:
-        layered = layers()
-        return layered, with_turns(roads, segments, arcs, layered, profile, report, bearings_of_arcs)
+    with beside(layers) as layers_of_arcs, costs as bearings_of_arcs:
+        return with_turns(roads, segments, arcs, layers_of_arcs, profile, report, bearings_of_arcs)
 
 
 def directed(segments: Segments, weights: Floats) -> Arcs:

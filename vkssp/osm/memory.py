@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.osm.rows import rows_of
+
 Indices = npt.NDArray[np.int64]
 Path = tuple[int, ...]
 
@@ -78,10 +80,10 @@ def make_memory(
                     count += 1
             arcs[path[:-1]].add(path[-1])
     if allowed:
-        by_tail = np.argsort(tail, kind="stable")
+        first, by_tail = rows_of(tail, int(max(tail.max(initial=-1), head.max(initial=-1))) + 1)
         ends = np.array([head[path[-1]] for path in allowed])
-        low, high = (np.searchsorted(tail[by_tail], ends, side) for side in ("left", "right"))
-        for (path, arcs_allowed), a, b in zip(allowed.items(), low.tolist(), high.tolist(), strict=True):
+        rows = zip(first[ends].tolist(), first[ends + 1].tolist(), strict=True)
+        for (path, arcs_allowed), (a, b) in zip(allowed.items(), rows, strict=True):
             taboo[path] |= set(by_tail[a:b].tolist()) - arcs_allowed
 
     steps: dict[Path, dict[int, int]] = defaultdict(dict)

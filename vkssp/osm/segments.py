@@ -13,16 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import distinct
-from vkssp.cores import run_all
+from vkssp.cores import num_cores, run_all
 from vkssp.graph.geo import ground_metres, haversine
 from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.jit import kernels
+from vkssp.osm.gathering import gathered
 from vkssp.osm.report import ImportReport
 from vkssp.osm.roads import RawRoads
 
@@ -96,20 +97,23 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True, el
     both = np.concatenate([found.begin, found.end])
 
     # Each junction is one node. At a barrier or a gate, every end of a segment is a node.
-    own = np.flatnonzero(found.mark[both] & (_BLOCKED | _GATE))
+    (mark,) = gathered((found.mark, both))
+    own = np.flatnonzero(mark & (_BLOCKED | _GATE))
     is_junction = np.zeros(len(found.mark), np.bool_)
     is_junction[both] = True
     is_junction[both[own]] = False
     number = np.cumsum(is_junction, dtype=np.int32)
     num_junctions = int(number[-1]) if len(number) else 0
-    node_of = number[both].astype(np.int64) - 1
+    (node_of,) = gathered((number, both))
+    node_of = node_of.astype(np.int64) - 1
     node_of[own] = num_junctions + np.arange(len(own))
-    links = _gate_links(both, found.mark[both] & _GATE > 0, num_junctions + len(own))
+    links = _gate_links(both, mark & _GATE > 0, num_junctions + len(own))
 
     lat, lon = (np.empty(num_junctions + len(own) + len(links.gates), np.int32) for _ in range(2))
     node, first = np.empty(len(lat), np.int64), found.polyline_first
     for of_end, at in ((node_of[:size], first[:-1]), (node_of[size:], first[1:] - 1)):
-        lat[of_end], lon[of_end], node[of_end] = found.points[at, 0], found.points[at, 1], found.point_node[at]
+        place, of_place = gathered((found.points, at), (found.point_node, at))
+        lat[of_end], lon[of_end], node[of_end] = place[:, 0], place[:, 1], of_place
     near, middle = node_of[links.end], links.middle
     for values in (lat, lon, node):
         values[middle] = values[near]
@@ -118,19 +122,21 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True, el
     # The polyline of a link consists of two equal points.
     of_links = np.repeat(near, 2)
     ends = first[-1] + 2 * np.arange(1, len(near) + 1)
-    return Segments(
-        way=np.concatenate([found.way, found.way[links.end % max(size, 1)]]),
-        tail=np.concatenate([node_of[:size], np.where(leaving, middle, near)]),
-        head=np.concatenate([node_of[size:], np.where(leaving, near, middle)]),
-        lat=lat,
-        lon=lon,
-        node=node,
-        length=np.concatenate([_lengths(first, found.points, ellipsoid=ellipsoid), np.zeros(len(near))]),
-        wait=np.concatenate([np.zeros(size), _seconds_at(roads, node[near]) / 2]),
-        polyline_first=np.concatenate([first, ends]).astype(np.uint32),
-        points=np.concatenate([found.points, np.column_stack([lat[of_links], lon[of_links]])]),
-        point_node=np.concatenate([found.point_node, node[of_links]]),
+    length = _lengths(first, found.points, ellipsoid=ellipsoid)
+    joined = {
+        "way": (found.way, found.way[links.end % max(size, 1)]),
+        "tail": (node_of[:size], np.where(leaving, middle, near)),
+        "head": (node_of[size:], np.where(leaving, near, middle)),
+        "length": (length, np.zeros(len(near))),
+        "wait": (np.zeros(size), _seconds_at(roads, node[near]) / 2),
+        "points": (found.points, np.column_stack([lat[of_links], lon[of_links]])),
+        "point_node": (found.point_node, node[of_links]),
+    }
+    arrays: dict[str, Any] = dict(
+        zip(joined, run_all([partial(np.concatenate, pair) for pair in joined.values()]), strict=True)
     )
+    ends_of_lines = np.concatenate([first, ends]).astype(np.uint32)
+    return Segments(lat=lat, lon=lon, node=node, polyline_first=ends_of_lines, **arrays)
 
 
 class _Found(NamedTuple):
@@ -161,15 +167,23 @@ def _found_segments(roads: RawRoads, report: ImportReport, *, simplify: bool) ->
     num_places = int(places.max(initial=-1)) + 1
     if num_places < 2**31:
         places = places.astype(np.int32, copy=False)
-    about, uses, counts = np.empty(len(places), np.uint8), np.zeros(num_places, np.uint8), np.zeros(2, np.int64)
-    ids = np.empty(num_places, np.int64)
-    compiled.find_pieces(roads.node, roads.known, roads.first, places, about, uses, ids, counts)
-    report.repeated_nodes, report.ways_used = counts.tolist()
+    # Parts of about the same number of references, whatever the number of cores.
+    ways = np.searchsorted(roads.first, np.arange(0, len(places), _REFERENCES_AT_ONCE))
+    parts = list(pairwise(distinct(np.append(ways, len(roads.way))).tolist()))
+    about, counts = np.empty(len(places), np.uint8), np.zeros((len(parts), 2), np.int64)
+    of_ways = roads.node, roads.known, roads.first, about
+    run_all([partial(compiled.find_pieces, *part, *of_ways, counts[number]) for number, part in enumerate(parts)])
+    report.repeated_nodes, report.ways_used = counts.sum(axis=0).tolist()
     lone = len(roads.way) - report.ways_used
     if lone:
         report.ways_skipped["fewer than two nodes"] = lone
+    uses, ids = np.zeros(num_places, np.uint8), np.empty(num_places, np.int64)
+    # Each core goes through all references, and counts those of its own nodes.
+    cuts = [num_places * at // num_cores() for at in range(num_cores() + 1)]
+    of_places = roads.node, places, about, uses, ids
+    run_all([partial(compiled.count_uses, *part, *of_places) for part in pairwise(cuts)])
     used = np.flatnonzero(uses)
-    ids = ids[used]
+    (ids,) = gathered((ids, used))
     blocked = _marked(ids, roads.blocked)
     report.barriers = len(blocked)
     mark = np.zeros(num_places, np.uint8)
@@ -179,10 +193,6 @@ def _found_segments(roads: RawRoads, report: ImportReport, *, simplify: bool) ->
     mark[used[blocked]] = _BLOCKED
     del used, ids
 
-    # Parts of about the same number of references, whatever the number of cores.
-    ways = np.searchsorted(roads.first, np.arange(0, len(places), _REFERENCES_AT_ONCE))
-    bounds = distinct(np.append(ways, len(roads.way)))
-    parts = list(pairwise(bounds.tolist()))
     counted = np.zeros((len(parts), 2), np.int64)
     of_nodes = about, places, uses, mark, not simplify
     run_all(

@@ -329,12 +329,14 @@ class _MeaningTable:
         return not self._meanings[number].skipped
 
     def columns(
-        self, which: npt.NDArray[np.int32], nonsense: Counter[str], skipped: Counter[str]
-    ) -> tuple[npt.NDArray[np.bool_], dict[str, npt.NDArray[Any]], tuple[Guide, ...]]:
-        """Return which ways are used, arrays of `RawRoads` of those, and what they tell; count what is not.
+        self, which: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.bool_], dict[str, npt.NDArray[Any]], tuple[Guide, ...], Counter[str], Counter[str]]:
+        """Return which ways are used, arrays of `RawRoads` of those, what they tell, and counts of what is not used.
 
-        The ways are given by the numbers of their meanings, in the order of the file.
+        The ways are given by the numbers of their meanings, in the order of the file. The counts are of tags that were
+        not understood, by key, and of ways that are not used, by reason.
         """
+        nonsense, skipped = Counter[str](), Counter[str]()
         meanings = [self._meanings[number] for number in range(len(self._meanings))]
         every, first, times = np.unique(which, return_index=True, return_counts=True)
         in_order = np.argsort(first)
@@ -363,7 +365,7 @@ class _MeaningTable:
             **flag_columns(column([meaning.flags for meaning in meanings], np.bool_, 6)),
             "guide": guide[of_used],
         }
-        return used, columns, tuple(guides)
+        return used, columns, tuple(guides), nonsense, skipped
 
 
 class _Reading:
@@ -435,15 +437,19 @@ class _Reading:
         ways = [one._replace(node=_NOTHING, shapes=one.shapes._replace(node=_NOTHING)) for one in ways]
         give_back()
         report.end_stage("joining nodes")
-        nonsense, skipped = Counter[str](), Counter[str]()
-        with beside(partial(self._read_relations, relations)) as nonsense_of_relations:
+        nonsense = Counter[str]()
+        which = _joined([one.meaning for one in ways], np.int32)
+        # None of these tasks needs another's results, and most of the work for two of them is that of one core.
+        with (
+            beside(partial(self._read_relations, relations)) as nonsense_of_relations,
+            beside(partial(self._table.columns, which)) as columns_of_ways,
+        ):
             lat, lon, nodes = self._read_all_nodes(blobs, first, needed, nonsense, advance)
             report.end_stage("reading nodes")
-            which = _joined([one.meaning for one in ways], np.int32)
-            used, columns, guides = self._table.columns(which, nonsense, skipped)
-            report.end_stage("meanings")
+            used, columns, guides, nonsense_of_ways, skipped = columns_of_ways()
+            nonsense.update(nonsense_of_ways)
             nonsense.update(nonsense_of_relations())
-        report.end_stage("reading restrictions")
+        report.end_stage("meanings and restrictions")
 
         read = _joined([found.read for found in ways], np.int64)
         report.ways_read = len(read)

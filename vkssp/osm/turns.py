@@ -130,7 +130,7 @@ def with_turns(
     roads: RawRoads,
     segments: Segments,
     arcs: Arcs,
-    layered: Layered,
+    layers: Callable[[], Layered],
     profile: Profile,
     report: ImportReport,
     bearings_of_arcs: Callable[[], Bearings] | None,
@@ -145,8 +145,8 @@ def with_turns(
         The pieces of the ways.
     arcs : Arcs
         The directed pieces of the ways.
-    layered : Layered
-        The graph without turns; its arcs are copies of `arcs`.
+    layers : callable
+        Returns the graph without turns; its arcs are copies of `arcs`.
     profile : Profile
         The vehicle.
     report : ImportReport
@@ -179,6 +179,8 @@ def with_turns(
     report.end_stage("bearings")
     memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
     report.end_stage("memory of turns")
+    layered = layers()
+    report.end_stage("layers")
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
     report.end_stage("turns")

@@ -17,26 +17,22 @@ KEPT, START, END = 1, 2, 4
 
 
 @jit
-def find_pieces(
-    node: Ints, known: Any, first: Ints, place: Ints, about: Bytes, uses: Bytes, ids: Ints, counts: Ints
-) -> None:
+def find_pieces(low: int, high: int, node: Ints, known: Any, first: Ints, about: Bytes, counts: Ints) -> None:
     """Split ways at missing nodes; drop immediate repetitions of a node, then pieces with a single node.
 
     Parameters
     ----------
+    low, high : int
+        The first way, and the one after the last.
     node, known, first : numpy.ndarray
         The ways; see `vkssp.osm.roads.RawRoads`.
-    place : numpy.ndarray
-        Index of each node among the distinct ones.
     about : numpy.ndarray
         Receives what is known of each reference: see `KEPT`.
-    uses, ids : numpy.ndarray
-        Receive how often each distinct node is used, up to twice, and its id; all of `uses` are 0 at first.
     counts : numpy.ndarray
         Receives the numbers of dropped repetitions, and of ways of which something is left.
     """
     repeated = ways = np.int64(0)
-    for way in range(len(first) - 1):
+    for way in range(low, high):
         at, end = first[way], first[way + 1]
         is_used = False
         while at < end:
@@ -61,13 +57,31 @@ def find_pieces(
                 continue
             about[last] |= END
             is_used = True
-            for i in range(begin, last + 1):
-                if about[i]:
-                    if uses[place[i]] < 2:
-                        uses[place[i]] += 1
-                    ids[place[i]] = node[i]
         ways += is_used
     counts[0], counts[1] = repeated, ways
+
+
+@jit
+def count_uses(low: int, high: int, node: Ints, place: Ints, about: Bytes, uses: Bytes, ids: Ints) -> None:
+    """Count how often each of some distinct nodes is kept, up to twice, and find its id.
+
+    Parameters
+    ----------
+    low, high : int
+        Index of the first of the nodes among the distinct ones, and of the one after the last.
+    node, about : numpy.ndarray
+        Ids of nodes, and what `find_pieces` found, for each reference.
+    place : numpy.ndarray
+        Index of each reference's node among the distinct ones.
+    uses, ids : numpy.ndarray
+        Receive the numbers, all of them 0 at first, and the ids.
+    """
+    for i in range(len(place)):
+        at = place[i]
+        if low <= at < high:
+            ids[at] = node[i]
+            if about[i] and uses[at] < 2:
+                uses[at] += 1
 
 
 @jit_part
