@@ -108,6 +108,38 @@ def test_zarr(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     assert (tmp_path / "other.zarr" / "letters.txt").read_text() == "dear"
 
 
+def test_a_disk_that_is_full_while_several_threads_write_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("zarr")
+    from zarr.storage import LocalStore
+
+    monkeypatch.setattr(table_file, "CHUNK_BYTES", 2 * 4 * 1000)
+    monkeypatch.setattr(table_file, "num_cores", lambda: 4)
+    written, put, computed = list[str](), LocalStore.set, list[int]()
+
+    async def full(self: Any, key: str, value: Any) -> None:
+        if "weight/c" in key:
+            written.append(key)
+            if len(written) >= 20:
+                raise OSError(errno.ENOSPC, "No space left on device")
+        await put(self, key, value)
+
+    def blocks(first: int, end: int) -> Iterator[Block]:
+        for row in range(first, end):
+            computed.append(row)
+            yield {"weight": np.full((1, 1000), row, np.uint32)}
+
+    monkeypatch.setattr(LocalStore, "set", full)
+    with pytest.raises(FormatError, match="No space left on device"):
+        write_table(tmp_path / "t.zarr", Table((1000, 1000), ("weight",), blocks))
+    assert not list(tmp_path.iterdir()) and len(computed) < 80, "no more rows than wait for the threads"
+    monkeypatch.setattr(LocalStore, "set", put)
+    assert write_table(tmp_path / "t.zarr", Table((101, 1000), ("weight",), blocks)) == 101_000
+    found = pytest.importorskip("zarr").open_group(tmp_path / "t.zarr", mode="r")["weight"]
+    assert found.chunks == (2, 1000) and np.array_equal(found[:, 7], np.arange(101))
+
+
 @pytest.mark.usefixtures("may_use_vulkan")
 def test_from_many_nodes_to_all_within_a_limit(device: Device, tmp_path: Path) -> None:
     graph = grid(12, seed=3)

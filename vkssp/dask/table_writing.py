@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from vkssp.arrow_file import pyarrow_for
 from vkssp.checks import flag, path_of
 from vkssp.dask.blocks import Blocks
@@ -24,7 +22,7 @@ from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import FormatError
 from vkssp.extras import optional
 from vkssp.files import ZARR_MARKS, atomic_folder, check_folder
-from vkssp.solver.table_file import is_missing, names_of
+from vkssp.solver.table_file import names_of, num_reached
 from vkssp.terminal import progress_bar
 
 #: Ending of the folder that holds an unfinished table, and its manifest.
@@ -49,7 +47,7 @@ def write_block(store: TableStore, first: int, end: int) -> Written:
     """Compute some rows, and write them; a task of a worker."""
     block = SOLVERS.block(store.question, first, end)
     store.write(block, first, end)
-    return Written(int(np.count_nonzero(~is_missing(next(iter(block.values()))))))
+    return Written(num_reached(next(iter(block.values()))))
 
 
 def check_name(path: str | Path) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from vkssp.arrow_file import pyarrow_for
 from vkssp.checks import flag, named, path_of, shown
+from vkssp.cores import num_cores
 from vkssp.csv_file import csv_writer
 from vkssp.errors import FormatError, QueryError
 from vkssp.extras import optional
@@ -37,6 +38,8 @@ ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
 CHUNK_BYTES = 16 << 20
 # Blocks that wait beside the block that is being written.
 _WAITING_BLOCKS = 1
+# Bytes of chunks that are compressed and written at a time.
+_WRITING_BYTES = 512 << 20
 _PARQUET = "Parquet files need", "write .npy or .csv"
 #: Columns of a table in a file.
 COLUMNS = {"duration": "duration_s", "distance": "distance_m", "weight": "weight"}
@@ -149,7 +152,7 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
 
     def take(block: Block) -> tuple[int, int]:
         write(block)
-        return len(block[name]), int(np.count_nonzero(~is_missing(block[name])))
+        return len(block[name]), num_reached(block[name])
 
     with ThreadPoolExecutor(1, "vkssp-table") as thread:
         waiting: deque[Future[tuple[int, int]]] = deque()
@@ -169,6 +172,11 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
         finally:
             for one in waiting:
                 one.cancel()
+
+
+def num_reached(values: npt.NDArray[Any]) -> int:
+    """Return the number of pairs that a path connects."""
+    return values.size - int(np.count_nonzero(is_missing(values)))
 
 
 def is_missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -245,55 +253,81 @@ def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
 def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
     width = max(dtype.itemsize for dtype in table.dtypes.values())
     each = max(1, min(len(rows), CHUNK_BYTES // (width * len(columns))))
+    chunk_bytes = each * len(columns) * sum(dtype.itemsize for dtype in table.dtypes.values())
+    writers = max(1, min(num_cores(), _WRITING_BYTES // max(1, chunk_bytes), -(-len(rows) // each)))
 
     def make() -> dict[str, Any]:
-        group = _import_zarr().open_group(folder, mode="w")
+        zarr = _import_zarr()
+        group = zarr.open_group(folder, mode="w")
         for name, ids in (("source", rows), ("target", columns)):
             values = np.asarray(ids)
             is_number = values.dtype.kind in "iu"
             array = group.create_array(name, shape=values.shape, dtype=values.dtype if is_number else str)
             array[:] = values if is_number else values.astype(object)  # NumPy 1 has no other strings of any length
-        return {
-            name: group.create_array(
-                COLUMNS[name],
-                shape=table.shape,
-                chunks=(each, len(columns)),
-                dtype=dtype,
-                fill_value=missing_value(dtype),
-                dimension_names=("source", "target"),
-            )
-            for name, dtype in table.dtypes.items()
-        }
+        # zarr would compare all values with the fill value in its one thread, on which all writers wait.
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            return {
+                name: group.create_array(
+                    COLUMNS[name],
+                    shape=table.shape,
+                    chunks=(each, len(columns)),
+                    dtype=dtype,
+                    fill_value=missing_value(dtype),
+                    dimension_names=("source", "target"),
+                )
+                for name, dtype in table.dtypes.items()
+            }
 
-    # In another thread, like the chunks later: zarr's own threads go on after Ctrl-C ends its call, and would make
-    # files in a folder that is being removed.
-    with ThreadPoolExecutor(1, "vkssp-table") as thread:
+    def store(chunk: Block, begin: int, end: int) -> None:
+        for name, array in arrays.items():
+            array[begin:end] = chunk[name][: end - begin]
+
+    # In other threads, since zarr's own threads go on after Ctrl-C ends its call, and would make files in a folder that
+    # is being removed; in several, since the compression of a chunk takes longer than most searches for its rows.
+    with ThreadPoolExecutor(writers, "vkssp-zarr") as threads:
+
+        def begun(work: Callable[..., Any], *given: Any) -> Future[Any]:
+            try:
+                return threads.submit(work, *given)
+            except RuntimeError:  # the program is about to end, or may have no more threads
+                done: Future[Any] = Future()
+                done.set_result(work(*given))
+                return done
+
+        arrays, writing = begun(make).result(), deque[tuple[Future[Any], Block]]()
+
+        def free_chunk() -> Block:
+            """Return memory for a chunk, which may have to be written before."""
+            if len(writing) < writers:
+                return {name: np.empty((each, len(columns)), dtype) for name, dtype in table.dtypes.items()}
+            oldest, chunk = writing.popleft()
+            oldest.result()
+            return chunk
+
+        # A chunk is compressed as a whole, so it is written once, when it has all of its rows.
+        waiting, at = free_chunk(), 0
+
+        def write(block: Block) -> None:
+            nonlocal waiting, at
+            count = len(block[table.metrics[0]])
+            first = 0
+            while first < count:
+                place = at % each
+                size = min(each - place, count - first)
+                for name, values in block.items():
+                    waiting[name][place : place + size] = values[first : first + size]
+                first, at = first + size, at + size
+                if at % each == 0 or at == len(rows):
+                    writing.append((begun(store, waiting, at - (at - 1) % each - 1, at), waiting))
+                    waiting = free_chunk()
+
         try:
-            making = thread.submit(make)
-        except RuntimeError:  # the program is about to end, or may have no more threads
-            arrays = make()
-        else:
-            arrays = making.result()
-    # A chunk is compressed as a whole, so it is written once, when it has all of its rows.
-    waiting = {name: np.empty((each, len(columns)), dtype) for name, dtype in table.dtypes.items()}
-    at = 0
-
-    def write(block: Block) -> None:
-        nonlocal at
-        count = len(block[table.metrics[0]])
-        first = 0
-        while first < count:
-            place = at % each
-            size = min(each - place, count - first)
-            for name, values in block.items():
-                waiting[name][place : place + size] = values[first : first + size]
-            first, at = first + size, at + size
-            if at % each == 0 or at == len(rows):
-                begin = at - (at - 1) % each - 1
-                for name, array in arrays.items():
-                    array[begin:at] = waiting[name][: at - begin]
-
-    yield write
+            yield write
+            for one, _ in writing:
+                one.result()
+        finally:
+            for one, _ in writing:
+                one.cancel()
 
 
 @contextmanager
