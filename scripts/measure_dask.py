@@ -4,10 +4,14 @@
   python scripts/measure_dask.py                                   # all GPUs, or the CPU
   python scripts/measure_dask.py --devices 0 0,1 --pairs 20000 20000
   python scripts/measure_dask.py --devices cpu --workers 1 2 4 --cores 2 --graph road:128 --pairs 2000 2000
+  python scripts/measure_dask.py --graph iceland.osm.pbf --places 5000 5000 --parquet --no-tasks
 
-For each choice of devices (or number of workers on the CPU) the table is written by SolverPool and by a local cluster,
-and the two are compared, bit for bit. Then the script tells the time of a task with hardly any work, and the bytes that
-went over the network of this machine for each byte of results that are computed lazily, and for each that is written.
+For each choice of devices (or number of workers on the CPU) the table is written by SolverPool and by a local cluster.
+The two are compared, bit for bit: parts of up to 2 GiB that are spread over all of it, and some of their rows also with
+Dijkstra's algorithm on the CPU. Only one of the two is on the disk at a time. With --places the cluster alone writes a
+table between places on streets, and some of its rows are compared with those of a Router. Then the script tells the time
+of a task with hardly any work, and the bytes that went over the network of this machine for each byte of results that
+are computed lazily, and for each that is written.
 """
 
 from __future__ import annotations
@@ -26,13 +30,16 @@ import numpy as np
 
 import vkssp
 import vkssp.dask
-from vkssp import Graph, SolverPool
+from vkssp import Graph, Router, Solver, SolverPool
 from vkssp.algorithms.choice import is_cpu
 from vkssp.cores import limit_cores, num_cores
 from vkssp.gpu.instance import hardware_devices
+from vkssp.solver.table_file import COLUMNS
 
 #: Nodes of the graph and number of tasks that tell the time of a task.
 TINY, TASKS = "road:16", 1000
+#: Bytes of a table that are compared with another one, and rows that are compared with other algorithms.
+SAMPLED_BYTES, CHECKED = 2 << 30, 8
 
 
 def sent_bytes() -> int:
@@ -44,15 +51,27 @@ def sent_bytes() -> int:
     return sum(int(line.split(":")[1].split()[8]) for line in lines if line.strip().startswith("lo:"))
 
 
-def same(one: Path, other: Path) -> bool:
-    """Return whether two tables are the same, a part at a time."""
+def sample(path: Path) -> dict[int, Any]:
+    """Return parts of a table in Zarr, spread over all of it, by their first rows."""
     import zarr
 
-    left, right = (zarr.open_group(path, mode="r")["weight"] for path in (one, other))
-    if left.shape != right.shape:
-        return False
-    step = max(1, (256 << 20) // (4 * left.shape[1]))
-    return all(np.array_equal(left[at : at + step], right[at : at + step]) for at in range(0, left.shape[0], step))
+    array = zarr.open_group(path, mode="r")["weight"]
+    rows, step = array.shape[0], array.chunks[0]
+    parts = max(1, min(-(-rows // step), SAMPLED_BYTES // (4 * step * array.shape[1])))
+    firsts = np.unique(np.linspace(0, (rows - 1) // step, parts).astype(int)) * step
+    return {int(first): array[first : first + step] for first in firsts}
+
+
+def is_right(graph: Graph, parts: dict[int, Any], sources: Any, targets: Any) -> bool:
+    """Return whether some rows of parts of a table are those that Dijkstra's algorithm finds."""
+    with Solver(graph, "dijkstra", "cpu") as solver:
+        chosen = list(parts.items())[:: max(1, len(parts) // CHECKED)]
+        return all(np.array_equal(solver.distances(int(sources[at]))[targets], rows[0]) for at, rows in chosen)
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of all files of a folder."""
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def selected(text: str) -> Any:
@@ -73,6 +92,9 @@ def measure_table(
         began = time.perf_counter()
         pool.write_table(by_pool, sources, targets)
         found["pool_s"] = time.perf_counter() - began
+    expected, found["stored_bytes"] = sample(by_pool), size_of(by_pool)
+    found["right"] = is_right(graph, expected, sources, targets)
+    shutil.rmtree(by_pool)
     began = time.perf_counter()
     with (
         vkssp.dask.local_cluster(selected(devices), workers, cores, memory_limit=0) as cluster,
@@ -90,9 +112,53 @@ def measure_table(
         table.write(by_dask)
         found["dask_s"] = time.perf_counter() - began
         found["sent_a_byte"] = (sent_bytes() - sent) / (4 * len(sources) * len(targets))
-    found["same"] = same(by_pool, by_dask)
+    made = sample(by_dask)
+    found["same"] = found["right"] and all(np.array_equal(made[at][: len(rows)], rows) for at, rows in expected.items())
     for one in folder.glob("*.zarr"):
         shutil.rmtree(one)
+    return found
+
+
+def measure_places(path: Path, folder: Path, counts: tuple[int, int], devices: str, ending: str) -> dict[str, Any]:
+    """Write a table between places by a cluster; return its seconds, and whether some of its rows are a router's."""
+    graph, rng, found = Graph.load(path), np.random.default_rng(2), dict[str, Any](devices=devices, places=counts)
+    assert graph.lat is not None and graph.lon is not None
+    begin, end = (
+        np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1)
+        for nodes in (rng.integers(0, graph.num_nodes, count) for count in counts)
+    )
+    written = folder / f"places{ending}"
+    with (
+        vkssp.dask.local_cluster(selected(devices), memory_limit=0) as cluster,
+        vkssp.dask.connected(cluster) as client,
+    ):
+        vkssp.dask.table(path, begin[:64], end, rows=16, cluster=client).write(folder / f"first{ending}")
+        began = time.perf_counter()
+        table = vkssp.dask.table(path, begin, end, cluster=client)
+        found["plan_s"], found["block_rows"] = time.perf_counter() - began, table.block_rows
+        began = time.perf_counter()
+        found["reached"] = table.write(written)
+        found["dask_s"] = time.perf_counter() - began
+    found["stored_bytes"], rows = size_of(written), np.linspace(0, counts[0] - 1, CHECKED).astype(int)
+    with Router(graph, "dijkstra", "cpu") as router:
+        expected = router.table(begin[rows], end).read()[table.metrics[0]]
+    if ending == ".zarr":
+        import zarr
+
+        made = zarr.open_group(written, mode="r")[COLUMNS[table.metrics[0]]]
+        found["same"] = all(
+            np.array_equal(made[row], one, equal_nan=True) for row, one in zip(rows, expected, strict=True)
+        )
+    else:
+        from pyarrow import dataset
+
+        whole = dataset.dataset(written)
+        found["same"] = whole.count_rows() == counts[0] * counts[1]
+        for row, one in zip(rows, expected, strict=True):
+            lines = whole.to_table(filter=dataset.field("origin_id") == int(row)).to_pandas()
+            values = lines.sort_values("destination_id")[COLUMNS[table.metrics[0]]].to_numpy()
+            found["same"] = found["same"] and np.array_equal(values, one, equal_nan=True)
+    shutil.rmtree(written)
     return found
 
 
@@ -137,8 +203,18 @@ def told(one: dict[str, Any], rows: int) -> str:
     return (
         f"{one['devices']}{workers}, {one['algorithm']}: pool {pool:.2f} s ({rows / pool:,.0f} rows/s), "
         f"dask {dask:.2f} s ({rows / dask:,.0f} rows/s, {100 * dask / pool:.0f}%), blocks of {one['block_rows']} rows, "
-        f"{one['sent_a_byte']:.4f} bytes sent a byte, cluster {one['cluster_s']:.1f} s, plan {one['plan_s']:.2f} s, "
-        f"{'same' if one['same'] else 'DIFFERENT'}"
+        f"{one['stored_bytes'] / 1e9:.2f} GB stored, {one['sent_a_byte']:.4f} bytes sent a byte, "
+        f"cluster {one['cluster_s']:.1f} s, plan {one['plan_s']:.2f} s, {'same' if one['same'] else 'DIFFERENT'}"
+    )
+
+
+def told_of_places(one: dict[str, Any]) -> str:
+    """Return a line on the table between places."""
+    pairs, seconds = one["places"][0] * one["places"][1], one["dask_s"]
+    return (
+        f"{one['devices']}: {pairs:,} pairs of places in {seconds:.2f} s ({pairs / seconds / 1e6:.2f} million/s), "
+        f"{one['reached']:,} have a path, {one['stored_bytes'] / 1e9:.2f} GB stored, "
+        f"blocks of {one['block_rows']} rows, plan {one['plan_s']:.2f} s, {'same' if one['same'] else 'DIFFERENT'}"
     )
 
 
@@ -150,6 +226,8 @@ def main() -> int:
     parser.add_argument("--devices", nargs="*", help="devices, such as 0 0,1 (default: one GPU, and all; or the CPU)")
     parser.add_argument("--workers", nargs="*", type=int, help="numbers of workers on the CPU")
     parser.add_argument("--cores", type=int, help="cores of each worker on the CPU, and of the pool for each of them")
+    parser.add_argument("--places", nargs=2, type=int, metavar=("S", "T"), help="a table between places instead")
+    parser.add_argument("--parquet", action="store_true", help="write the table between places as Parquet")
     parser.add_argument("--no-tasks", action="store_true", help="do not measure the time of a task")
     parser.add_argument("--json", help="file for all figures")
     args = parser.parse_args()
@@ -168,6 +246,11 @@ def main() -> int:
         numbers = [str(info.index) for info in hardware_devices()]
         choices = args.devices or list(dict.fromkeys([numbers[0], ",".join(numbers)] if numbers else ["cpu"]))
         for devices in choices:
+            if args.places:
+                one = measure_places(path, folder, tuple(args.places), devices, ".parquet" if args.parquet else ".zarr")
+                found.append(one)
+                print(told_of_places(one), flush=True)
+                continue
             for workers in args.workers or [None] if is_cpu(devices) else [None]:
                 if args.cores and workers:
                     limit_cores(min(args.cores * workers, num_cores()))  # of the pool, in this process

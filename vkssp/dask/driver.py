@@ -21,7 +21,9 @@ from vkssp.log import logger
 _log: logging.Logger = logger(__name__)
 # Tasks under way for each that runs, so that workers need not wait for the next one, and attempts of a task: each of
 # these ends a worker several times, or loses a device twice.
-_AHEAD, _ATTEMPTS = 8, 4
+_AHEAD, _ATTEMPTS = 32, 4
+# Seconds in which tasks end that are asked for in one message, while others are under way.
+_COLLECT_S = 0.02
 # Seconds that the result of a task, a few numbers, may take to arrive.
 _RESULT_S = 60
 # Seconds after which workers are counted again, and after which a lost connection is looked at again.
@@ -90,7 +92,7 @@ def results(
     """
     library, serial = distributed(), f"{next(_serial)}-{id(client):x}"
     waiting, attempts = list(range(len(arguments)))[::-1], [0] * len(arguments)
-    ahead, counted = _AHEAD * threads_of(client), time.monotonic()
+    threads, counted = threads_of(client), time.monotonic()
     ended, under_way, shared = library.as_completed(loop=client.loop), dict[Any, int](), None
 
     def begin(count: int) -> None:
@@ -112,9 +114,11 @@ def results(
     try:
         while waiting or under_way:
             if time.monotonic() - counted > _COUNT_S:  # workers come and go
-                ahead, counted = _AHEAD * threads_of(client), time.monotonic()
-            if waiting and len(under_way) <= ahead // 2:
-                begin(ahead - len(under_way))
+                threads, counted = threads_of(client), time.monotonic()
+            if waiting and len(under_way) <= _AHEAD * threads // 2:
+                begin(_AHEAD * threads - len(under_way))
+            if len(under_way) > threads:  # a message costs more than a short task
+                time.sleep(_COLLECT_S)
             for future, found in _results_of(client, ended.next_batch()):
                 number = under_way.pop(future)
                 if not isinstance(found, _RepeatError):
