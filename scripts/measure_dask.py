@@ -9,8 +9,8 @@
 For each choice of devices (or number of workers on the CPU) the table is written by SolverPool and by a local cluster.
 The two are compared, bit for bit: parts of up to 2 GiB that are spread over all of it, and some of their rows also with
 Dijkstra's algorithm on the CPU. Only one of the two is on the disk at a time. With --places the cluster alone writes a
-table between places on streets, and some of its rows are compared with those of a Router. Then the script tells the time
-of a task with hardly any work, and the bytes that went over the network of this machine for each byte of results that
+table between places on streets, and some rows are compared with those of a Router. Then the script tells the time of a
+task with hardly any work, and the bytes that went over the network of this machine for each byte of results that
 are computed lazily, and for each that is written.
 """
 
