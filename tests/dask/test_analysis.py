@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix
 
 from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from tests.support.table_places import places_of
-from vkssp import Decay, QueryError, Router, Solver, read_graph
+from vkssp import Decay, Graph, QueryError, Router, Solver, read_graph
 from vkssp.dask.blocks import blocks_of
 from vkssp.dask.question import Facts
 from vkssp.dask.worker_solvers import SOLVERS
@@ -21,29 +21,64 @@ pytest.importorskip("distributed")
 dask = pytest.importorskip("vkssp.dask")
 
 
-@pytest.fixture(autouse=True)
-def _on_the_cpu() -> Iterator[None]:
-    SOLVERS.configure("cpu")
-    yield
-    SOLVERS.close()
-    SOLVERS.configure()
-
-
 @pytest.mark.parametrize("reverse", [False, True])
-def test_accessibility(andorra_path: Path, reverse: bool) -> None:
+def test_accessibility(andorra_path: Path, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = read_graph(andorra_path)
     origins, jobs = places_of(graph, 8, 1), places_of(graph, 20, 2)
     weights = np.random.default_rng(3).integers(1, 9, (len(jobs), 2)) / 4
     given = {"limits": [300, 900], "decays": Decay.exponential(0.01), "reverse": reverse}
     with Router(graph, device="cpu") as router:
         expected = router.accessibility(origins, jobs, weights, **given)
+        everywhere = router.accessibility(None, jobs[:3], limits=300, reverse=reverse)
+    made, opened = list[int](), Solver.for_graph
+
+    def counted(self: Solver, graph: Graph) -> Solver:
+        made.append(graph.num_nodes)
+        return opened(self, graph)
+
+    monkeypatch.setattr(Solver, "for_graph", counted)
     found = dask.accessibility(graph, origins, jobs, weights, rows=5, **given)
     assert found.chunks == ((5, 5, 3), (3,), (2,)) and found.dtype == expected.dtype
     assert np.array_equal(found.compute(scheduler="synchronous"), expected)
+    assert len(made) == 1, "opportunities are snapped once, and one solver makes all blocks"
+    whole = dask.accessibility(graph, None, jobs[:3], limits=300, reverse=reverse, rows=1500)
+    assert whole.numblocks == (3,) and np.array_equal(whole.compute(), everywhere)
     with pytest.raises(QueryError, match="origins and opportunities are places"):
         dask.accessibility(graph, [1, 2], jobs, limits=300)
     with pytest.raises(QueryError, match="neither limits nor decays"):
         dask.accessibility(graph, origins, jobs)
+
+
+def test_an_origin_with_many_seeds(andorra_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An origin that reaches many opportunities on its own street is a node of a graph of its block."""
+    from vkssp.routing import opportunities
+
+    graph = read_graph(andorra_path)
+    places = places_of(graph, 8, 5)
+    with Router(graph, device="cpu") as router:
+        expected = router.accessibility(places, places, limits=[60, 600])
+        monkeypatch.setattr(opportunities, "MAX_TERMINALS", 2)
+        assert np.array_equal(router.accessibility(places, places, limits=[60, 600]), expected)
+        found = dask.accessibility(graph, places, places, limits=[60, 600], rows=4)
+        assert np.array_equal(found.compute(), expected)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_accessibility_of_nodes(reverse: bool) -> None:
+    graph = grid(9)
+    rng = np.random.default_rng(7)
+    values, some = rng.integers(0, 5, (81, 2)), rng.permutation(81)[:30]
+    with Solver(graph, device="cpu") as solver:
+        for given in (
+            {"limits": np.array([3, 9])},
+            {"limits": 4, "sources": some},
+            {"decays": Decay.linear(9), "sources": some},
+        ):
+            expected = solver.accessibility(values, **given, reverse=reverse)
+            found = dask.node_accessibility(graph, values, **given, reverse=reverse, rows=11)
+            assert np.array_equal(found.compute(), expected) and found.dtype == expected.dtype
+    with pytest.raises(QueryError, match=r"values has shape \(3,\)"):
+        dask.node_accessibility(graph, [1, 2, 3], 4)
 
 
 def test_centrality_and_betweenness() -> None:
@@ -63,22 +98,70 @@ def test_centrality_and_betweenness() -> None:
         dask.betweenness(graph, [81])
 
 
+def test_estimates_and_straightness(andorra_path: Path) -> None:
+    graph = read_graph(andorra_path)
+    with Solver(graph, device="cpu") as solver:
+        for given in ({"limit": 3000}, {"limit": 3000, "reverse": True, "seed": 3}):
+            expected = solver.centrality(sample=40, **given)
+            found = dask.sampled_centrality(graph, 40, rows=11, **given).compute()
+            for name in ("sample", "reached", "total", "harmonic"):
+                assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+            assert found.error() == expected.error()
+        between = solver.betweenness(limit=3000, sample=30, seed=2)
+        lazy = dask.betweenness(graph, limit=3000, sample=30, seed=2, rows=7).compute()
+        assert np.array_equal(lazy.arcs, between.arcs) and lazy.error() == between.error()
+        straight = dask.straightness(graph, np.arange(50), limit=3000, reverse=True, rows=9).compute()
+        expected = solver.straightness(np.arange(50), limit=3000, reverse=True)
+        assert np.array_equal(straight, expected, equal_nan=True)
+    with pytest.raises(QueryError, match="both sources and sample are given"):
+        dask.betweenness(graph, [1], sample=3)
+
+
 def test_flows() -> None:
     graph = grid(9)
     rng = np.random.default_rng(5)
     sources, targets = rng.permutation(81)[:20], rng.permutation(81)[:15]
     demand = rng.integers(0, 4, (20, 15))
     pairs = rng.integers(0, 20, 40)
-    ends = sources[pairs], targets[rng.integers(0, 15, 40)], rng.integers(1, 9, 40)
+    ends = sources[pairs], targets[rng.integers(0, 15, 40)]
+    twice = coo_matrix((np.full(300, 200, np.uint8), (rng.integers(0, 20, 300), rng.integers(0, 15, 300))), (20, 15))
     with Solver(graph, device="cpu") as solver:
-        for given in ((sources, targets, demand), (sources, targets, csr_matrix(demand)), ends):
-            expected, found = solver.flows(*given), dask.flows(graph, *given, rows=2).compute()
+        for given in (
+            (sources, targets, demand),
+            (sources, targets, csr_matrix(demand)),
+            (sources, targets, twice),
+            (*ends, rng.integers(1, 9, 40)),
+            (sources, targets, demand * 0.3),
+            (sources, targets, demand * 1.0),
+            (sources, targets, csr_matrix(demand * np.pi)),
+            (*ends, rng.random(40)),
+        ):
+            asked = {"select": [5, [7, 30]], "turns": True}
+            expected, found = solver.flows(*given, **asked), dask.flows(graph, *given, rows=2, **asked).compute()
             assert np.array_equal(found.arcs, expected.arcs) and found.arcs.dtype == expected.arcs.dtype
-            assert found.unreached == expected.unreached
-    with pytest.raises(QueryError, match="demand has dtype float64; give whole numbers"):
-        dask.flows(graph, sources, targets, demand / 2)
-    with pytest.raises(QueryError, match=r"demand has shape \(3,\)"):
-        dask.flows(graph, sources, targets, [1, 2, 3])
+            assert np.array_equal(found.selected, expected.selected) and found.unreached == expected.unreached
+            for name in ("before", "after", "load"):
+                assert np.array_equal(getattr(found.turns, name), getattr(expected.turns, name)), name
+    for wrong, text in (
+        ([1, 2, 3], r"demand has shape \(3,\)"),
+        (-demand, "demand has numbers that are negative"),
+        (demand * np.nan, "demand has numbers that are negative or not finite"),
+    ):
+        with pytest.raises(QueryError, match=text):
+            dask.flows(graph, sources, targets, wrong)
+
+
+@pytest.mark.parametrize("count", [None, 3])
+def test_nearest(count: int | None) -> None:
+    graph = grid(9)
+    sources, offsets = [4, 80, 33, 4], [2, 0, 5, 1]
+    with Solver(graph, device="cpu") as solver:
+        for given in ({}, {"limit": 7, "reverse": True}):
+            expected = solver.nearest(sources, offsets, count=count, **given)
+            found = dask.nearest(graph, sources, offsets, count=count, rows=20, **given)
+            assert found["distance"].numblocks[0] == 5
+            assert np.array_equal(found["distance"].compute(), expected.distance)
+            assert np.array_equal(found["source"].compute(), expected.source)
 
 
 def test_nearest_opportunities(andorra_path: Path) -> None:
@@ -90,16 +173,19 @@ def test_nearest_opportunities(andorra_path: Path) -> None:
     assert list(found) == ["opportunity", "duration_s"]
     assert np.array_equal(found["opportunity"].compute(), expected.opportunity)
     assert np.array_equal(found["duration_s"].compute(), expected.values, equal_nan=True)
+    with Router(graph, device="cpu") as router:
+        expected = router.nearest_opportunities(None, shops, 9)
+    everywhere = dask.nearest_opportunities(graph, None, shops, 9, rows=1000)["opportunity"]
+    assert np.array_equal(everywhere.compute(), expected.opportunity)
 
 
-def test_isochrones(andorra_path: Path) -> None:
+def test_isochrones(client: Any, andorra_path: Path) -> None:
     graph = read_graph(andorra_path)
     origins = places_of(graph, 5, 8)
     with Router(graph, device="cpu") as router:
         expected = list(router.isochrones_of_each(origins, [120, 300]))
-    with cluster_here() as client:
-        bag = dask.isochrones(graph, origins, [120, 300], rows=4, cluster=client)
-        found = client.compute(bag).result()
+    bag = dask.isochrones(graph, origins, [120, 300], rows=4, cluster=client)
+    found = client.compute(bag).result()
     assert bag.npartitions == 3 and len(found) == len(expected) == 10
     for some, others in zip(found, expected, strict=True):
         assert [(one.limit, one.road_m, one.area.wkb) for one in some] == [
@@ -126,7 +212,10 @@ def test_sizes_of_blocks() -> None:
     assert rows(5, 10**9, 10.0) == (1, 1)
 
 
-def test_solvers_are_closed_with_the_last_worker_of_a_process() -> None:
+def test_solvers_are_closed_with_the_last_worker_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vkssp.dask.worker_plugin import SolversPlugin
+
+    monkeypatch.setattr(SolversPlugin, "workers", set())  # besides those of the cluster that all tests share
     with cluster_here(workers=2, threads=1) as client:
         dask.table(grid(4), [1], cluster=client)
         kept = SOLVERS.solvers

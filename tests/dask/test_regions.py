@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from vkssp import ClusterError, FormatError, QueryError, Solver
 from vkssp.dask import regions as module
-from vkssp.dask.worker_solvers import SOLVERS
 
 pytest.importorskip("distributed")
 dask = pytest.importorskip("vkssp.dask")
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """A cluster of one worker with two threads, in this process."""
-    SOLVERS.configure("cpu")
-    with cluster_here() as opened:
-        yield opened
-    SOLVERS.close()
-    SOLVERS.configure()
 
 
 def farthest(solver: Solver, name: str) -> tuple[str, str, int]:

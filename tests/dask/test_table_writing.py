@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,28 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from vkssp import ClusterError, FormatError, Graph, Solver
 from vkssp.dask import table_store
 from vkssp.dask.blocks import Blocks
 from vkssp.dask.manifest import Manifest
-from vkssp.dask.worker_solvers import SOLVERS, WorkerSolvers
+from vkssp.dask.worker_solvers import WorkerSolvers
 
 pytest.importorskip("distributed")
 dask, zarr = pytest.importorskip("vkssp.dask"), pytest.importorskip("zarr")
 dataset = pytest.importorskip("pyarrow.dataset")
 ENDINGS = [".zarr", ".parquet"]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """A cluster of one worker with two threads, in this process."""
-    SOLVERS.configure("cpu")
-    with cluster_here() as opened:
-        yield opened
-    SOLVERS.close()
-    SOLVERS.configure()
 
 
 @pytest.fixture

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from tests.support.table_places import places_of
 from vkssp import Graph, QueryError, Router, Solver, read_graph
@@ -22,21 +20,6 @@ from vkssp.solver.table_maker import table_of_nodes
 
 pytest.importorskip("distributed")
 dask = pytest.importorskip("vkssp.dask")
-
-
-@pytest.fixture(autouse=True)
-def _on_the_cpu() -> Iterator[None]:
-    SOLVERS.configure("cpu")
-    yield
-    SOLVERS.close()
-    SOLVERS.configure()
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """A cluster of one worker with two threads, in this process."""
-    with cluster_here() as opened:
-        yield opened
 
 
 @pytest.fixture

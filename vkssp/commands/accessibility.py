@@ -345,7 +345,7 @@ def _sums_by_workers(
     args: argparse.Namespace, graph: Graph, origins: Any, opportunities: Any, weights: Any, given: dict[str, Any]
 ) -> npt.NDArray[Any]:
     """Let the workers of a cluster compute sums."""
-    from vkssp.dask.analysis import accessibility
+    from vkssp.dask.accessibility import accessibility
 
     with workers(args) as client:
         source, given = graph_for_workers(args, graph), {**given, "metric": args.metric, "avoid": args.avoid}

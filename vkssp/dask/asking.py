@@ -89,3 +89,11 @@ def are_places(ends: Any) -> bool:
     if isinstance(ends, np.ndarray):
         return ends.ndim == 2
     return isinstance(ends, list) and any(hasattr(one, "approach") for one in ends)
+
+
+def trips_between(origins: Any, opportunities: Any) -> tuple[Any, Any]:
+    """Return origins and opportunities in a form that can be sent, or raise `QueryError` if they are no places."""
+    begin, end = plain(origins, "origins"), plain(opportunities, "opportunities")
+    if (begin is not None and not are_places(begin)) or not are_places(end):
+        raise QueryError("origins and opportunities are places; give pairs of latitude and longitude")
+    return begin, end

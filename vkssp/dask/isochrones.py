@@ -13,7 +13,7 @@ from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
 from vkssp.dask.asking import are_places, divided, means_of, plain
 from vkssp.dask.graph_source import source_of
-from vkssp.dask.lazy import asked
+from vkssp.dask.lazy import asked, delayed
 from vkssp.dask.question import VALUE, Facts, Opened, Question
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import QueryError
@@ -101,12 +101,11 @@ def isochrones(
         If `graph` is no file of a saved graph.
     """
     bag = optional("dask.bag", "lazy bags need", "dask")
-    delayed = optional("dask.delayed", "lazy bags need", "dask").delayed
     places = plain(origins, "origins")
     if not are_places(places) or not len(places):
         raise QueryError("origins are places; give pairs of latitude and longitude, at least one")
     means = means_of(algorithm, parameters, is_router=True)
     question = IsochronesQuestion(source_of(graph), means, places, limits, width_m, flag(reverse, "reverse"))
     _, blocks = divided(question, cluster, rows)
-    node, make = asked(question), delayed(make_isochrones, pure=False)
+    node, make = asked(question), delayed(make_isochrones)
     return bag.from_delayed([make(node, first, end) for first, end in blocks.ranges()])

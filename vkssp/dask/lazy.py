@@ -1,7 +1,8 @@
-"""Lazy collections of dask over the blocks of an answer: arrays, and DataFrames with a row for each pair."""
+"""Lazy collections of dask over the blocks of an answer: arrays, DataFrames with a row for each pair, and sums."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.extras import optional
 from vkssp.solver.table_file import Block
 from vkssp.solver.table_frames import long_frame
+
+# Sums that a task adds up to one.
+_BRANCHES = 8
 
 
 def make_block(question: Question, first: int, end: int) -> Block:
@@ -36,8 +40,8 @@ def make_frame(question: Question, names: tuple[Any, Any], columns: tuple[str, s
 
 def asked(question: Question) -> Any:
     """Return the question as a node of its own in graphs of tasks, so that it reaches each worker once."""
-    delayed = optional("dask.delayed", "lazy arrays need", "dask").delayed
-    return delayed(question, name=f"vkssp-question-{question.token}", traverse=False)
+    make = optional("dask.delayed", "lazy arrays need", "dask").delayed
+    return make(question, name=f"vkssp-question-{question.token}", traverse=False)
 
 
 def arrays(question: Question, facts: Facts, blocks: Blocks) -> dict[str, Any]:
@@ -68,9 +72,7 @@ def arrays(question: Question, facts: Facts, blocks: Blocks) -> dict[str, Any]:
 def frames(question: Question, facts: Facts, blocks: Blocks, names: tuple[Any, Any], columns: tuple[str, str]) -> Any:
     """Return a dask DataFrame with a row for each pair, and a partition for each block."""
     library = optional("dask.dataframe", "lazy DataFrames need", "dask")
-    delayed = optional("dask.delayed", "lazy DataFrames need", "dask").delayed
-    node, called = asked(question), delayed(tuple(map(np.asarray, names)), traverse=False)
-    make = delayed(make_frame, pure=False)
+    node, called, make = asked(question), delayed(tuple(map(np.asarray, names))), delayed(make_frame)
     parts = [make(node, called, columns, first, end) for first, end in blocks.ranges()]
     none: Block = {name: np.zeros((0, 0), dtype) for name, dtype in facts.dtypes.items()}
     empty = long_frame(none, called_none(names[0]), called_none(names[1]), columns)
@@ -80,3 +82,17 @@ def frames(question: Question, facts: Facts, blocks: Blocks, names: tuple[Any, A
 def called_none(names: Any) -> Any:
     """Return an empty array of the type of names."""
     return np.asarray(names)[:0]
+
+
+def tree_sum(question: Question, blocks: Blocks, make: Callable[..., Any], add: Callable[..., Any]) -> Any:
+    """Return the lazy sum of what tasks make of blocks."""
+    node, made, summed = asked(question), delayed(make), delayed(add)
+    parts = [made(node, first, end) for first, end in blocks.ranges()]
+    while len(parts) > 1:
+        parts = [summed(parts[at : at + _BRANCHES]) for at in range(0, len(parts), _BRANCHES)]
+    return parts[0]
+
+
+def delayed(value: Any) -> Any:
+    """Return a function whose calls are tasks, or a value that reaches each worker once."""
+    return optional("dask.delayed", "lazy values need", "dask").delayed(value, pure=False, traverse=False)

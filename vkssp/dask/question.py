@@ -280,3 +280,31 @@ class PairsQuestion(Question):
         solver = opened.solver
         assert isinstance(solver, Solver)
         return {VALUE: solver.pairs(self.sources[first:end], self.targets[first:end])}
+
+
+def facts_by_row(question: Question, opened: Opened, prepared: Any, count: int) -> Facts:
+    """Return the facts of an answer by its first row."""
+    first = question.block(opened, prepared, 0, min(1, count))
+    rest = next(iter(first.values())).shape[1:]
+    dtypes = {name: values.dtype for name, values in first.items()}
+    return Facts((count, *rest), dtypes, opened.solver.graph.scale, question.means.distance_type.bits)
+
+
+def solver_of(opened: Opened) -> Solver:
+    """Return the solver that answers questions about nodes."""
+    solver = opened.solver
+    assert isinstance(solver, Solver)
+    return solver
+
+
+def sources_of(opened: Opened, given: Any) -> Any:
+    """Return nodes, by default all of the graph."""
+    graph = opened.solver.graph
+    if given is not None:
+        return given
+    return np.arange(graph.num_nodes, dtype=np.uint32) if graph.names is None else graph.names
+
+
+def num_origins(opened: Opened, origins: Any) -> int:
+    """Return the number of origins, by default that of all nodes."""
+    return opened.solver.graph.num_nodes if origins is None else len(origins)

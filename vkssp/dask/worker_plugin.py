@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
@@ -11,14 +11,20 @@ from vkssp.dask.worker_solvers import SOLVERS
 
 #: Name by which clusters know the plugin.
 NAME = "vkssp-solvers"
-_workers: set[str] = set()
 _change = threading.Lock()
 
 
 class SolversPlugin(WorkerPlugin):
-    """Closes the solvers of a process when the last of its workers ends."""
+    """Closes the solvers of a process when the last of its workers ends.
+
+    Attributes
+    ----------
+    workers : set of str
+        Addresses of the workers of this process.
+    """
 
     idempotent = True
+    workers: ClassVar[set[str]] = set()
 
     def __init__(self, cores: int | None = None) -> None:
         self._cores = cores
@@ -26,14 +32,14 @@ class SolversPlugin(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Let a worker use its share of the cores."""
         with _change:
-            _workers.add(worker.address)
+            self.workers.add(worker.address)
         if self._cores is not None:
             SOLVERS.configure(cores=self._cores)
 
     def teardown(self, worker: Any) -> None:
         """Close the solvers if no worker of this process is left."""
         with _change:
-            _workers.discard(worker.address)
-            is_last = not _workers
+            self.workers.discard(worker.address)
+            is_last = not self.workers
         if is_last:
             SOLVERS.close()

@@ -21,6 +21,7 @@ from vkssp.errors import DeviceError, DistanceOverflowError, MemoryShortageError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.log import logger
+from vkssp.resource import Resource
 from vkssp.routing.router import Router
 from vkssp.solver.several import Devices, chosen
 from vkssp.solver.solver import Solver
@@ -46,10 +47,22 @@ class _Kept:
     def prepared_for(self, question: Question) -> Any:
         if question.token not in self.prepared:
             while len(self.prepared) >= _MOST_QUESTIONS:
-                self.prepared.popitem(last=False)
+                _release(self.prepared.popitem(last=False)[1])
             self.prepared[question.token] = question.prepare(self.opened)
         self.prepared.move_to_end(question.token)
         return self.prepared[question.token]
+
+    def close(self) -> None:
+        """Close the solver, and those of what it has prepared."""
+        while self.prepared:
+            _release(self.prepared.popitem()[1])
+        self.opened.close()
+
+
+def _release(prepared: Any) -> None:
+    """Close what a solver has prepared, if it holds memory of the device."""
+    if isinstance(prepared, Resource):
+        prepared.close()
 
 
 class _Place:
@@ -75,7 +88,7 @@ class _Place:
         if token not in self._solvers:
             graph = graphs.graph_of(question)
             while len(self._solvers) >= _MOST_SOLVERS:
-                self._solvers.popitem(last=False)[1].opened.close()
+                self._solvers.popitem(last=False)[1].close()
             try:
                 opened = question.means.open(graph, self._opened_device())
             except (DeviceError, MemoryShortageError):
@@ -98,7 +111,7 @@ class _Place:
         """Close all solvers, and the device."""
         device, self._device = self._device, None
         while self._solvers:
-            self._solvers.popitem()[1].opened.close()
+            self._solvers.popitem()[1].close()
         if isinstance(device, Device):
             device.close()
 

@@ -25,6 +25,7 @@ from vkssp.graph.csr import ranges
 from vkssp.graph.metric import Unit
 from vkssp.hierarchy.attached import with_attached
 from vkssp.prepared.seed_groups import Groups
+from vkssp.resource import Resource
 from vkssp.routing.lines import Snap
 from vkssp.routing.many_phantoms import many_direct, many_goals, many_starts
 from vkssp.routing.places import LatLon, ending_points, listed_places, starting_points
@@ -97,69 +98,66 @@ class NearestOpportunities:
         return dataframe({**columns, self.column: self.values[rows, ranks]})
 
 
-class _Trips:
-    """Trips from origins to opportunities, or if `reverse`, from opportunities to origins.
+class _Points:
+    """Points of opportunities on streets, for trips to them or, if `reverse`, from them.
 
     Attributes
     ----------
-    num_origins : int
-        Number of origins, which are all nodes of the graph if no places are given.
-    places : list of Snap
-        Points of the origins; empty if they are all nodes.
-    origins : PhantomNodes or None
-        Connections of the origins to nodes; None if they are all nodes.
-    points : list of Snap
-        Different points of opportunities.
+    index : StreetIndex
+        The streets.
+    reverse : bool
+        Whether trips lead from the opportunities to origins.
     point_of : numpy.ndarray
         Point of each opportunity, shape (opportunities,), int64.
+    snaps : list of Snap
+        Different points of opportunities.
     ends : PhantomNodes
         Connections of the points to nodes.
+    """
+
+    def __init__(self, index: StreetIndex, opportunities: Sequence[LatLon], reverse: bool) -> None:
+        self.index, self.reverse = index, flag(reverse, "reverse")
+        where = listed_places(index, opportunities, "opportunity", "opportunities")
+        find = starting_points if self.reverse else ending_points
+        found = find(index, where, [f"opportunity {row}" for row in range(len(where))])
+        numbers: dict[tuple[int, float], int] = {}
+        self.point_of: Indices = np.array(
+            [numbers.setdefault((snap.polyline, snap.fraction), len(numbers)) for snap in found], np.int64
+        )
+        _, first_of_point = np.unique(self.point_of, return_index=True)
+        self.snaps = [found[row] for row in first_of_point.tolist()]
+        self.ends = (many_starts if self.reverse else many_goals)(index, self.snaps)
+
+
+class _Origins:
+    """Points of origins on streets.
+
+    Attributes
+    ----------
+    snaps : list of Snap
+        The points.
+    ends : PhantomNodes
+        Connections of the origins to nodes.
     direct : numpy.ndarray
         Paths between places that pass no node: origin, point and weight, in the order of origins, shape (k, 3), int64.
     """
 
-    def __init__(
-        self, index: StreetIndex, origins: Sequence[LatLon] | None, opportunities: Sequence[LatLon], reverse: bool
-    ) -> None:
-        to, out = (starting_points, ending_points) if reverse else (ending_points, starting_points)
-        find_to, find_out = (many_starts, many_goals) if reverse else (many_goals, many_starts)
-        where = listed_places(index, opportunities, "opportunity", "opportunities")
-        from_where = None if origins is None else listed_places(index, origins, "origin")
-        snaps = to(index, where, [f"opportunity {row}" for row in range(len(where))])
-        numbers: dict[tuple[int, float], int] = {}
-        self.point_of: Indices = np.array(
-            [numbers.setdefault((snap.polyline, snap.fraction), len(numbers)) for snap in snaps], np.int64
-        )
-        _, first_of_point = np.unique(self.point_of, return_index=True)
-        self.points = [snaps[row] for row in first_of_point.tolist()]
-        self.ends = find_to(index, self.points)
-        self.direct: Indices = np.zeros((0, 3), np.int64)
-        self.origins: PhantomNodes | None = None
-        self.num_origins, self.places = index.graph.num_nodes, list[Snap]()
-        if from_where is not None:
-            self.places = out(index, from_where, [f"origin {row}" for row in range(len(from_where))])
-            self.num_origins = len(self.places)
-            self.origins = find_out(index, self.places)
-            if reverse:
-                point, origin, weight, *_ = many_direct(index, self.points, self.places)
-                direct = np.stack([origin, point, weight], axis=1)
-                self.direct = direct[np.argsort(origin, kind="stable")]
-            else:
-                self.direct = np.stack(many_direct(index, self.places, self.points)[:3], axis=1)
+    def __init__(self, points: _Points, origins: Sequence[LatLon]) -> None:
+        index, reverse = points.index, points.reverse
+        where = listed_places(index, origins, "origin")
+        find = ending_points if reverse else starting_points
+        self.snaps = find(index, where, [f"origin {row}" for row in range(len(where))])
+        self.ends: PhantomNodes = (many_goals if reverse else many_starts)(index, self.snaps)
+        if reverse:
+            point, origin, weight, *_ = many_direct(index, points.snaps, self.snaps)
+            direct = np.stack([origin, point, weight], axis=1)
+            self.direct: Indices = direct[np.argsort(origin, kind="stable")]
+        else:
+            self.direct = np.stack(many_direct(index, self.snaps, points.snaps)[:3], axis=1)
 
 
-def sums_of_opportunities(
-    solver: Solver | SolverPool,
-    index: StreetIndex,
-    unit: Unit,
-    origins: Sequence[LatLon] | None,
-    opportunities: Sequence[LatLon],
-    weights: npt.ArrayLike | None,
-    limits: Any,
-    decays: Decay | Sequence[Decay] | None,
-    reverse: bool,
-) -> npt.NDArray[Any]:
-    """Return the sums of the weights of opportunities; see `vkssp.Router.accessibility`.
+class OpportunitySums(Resource):
+    """Sums over opportunities for sets of origins: opportunities are snapped once, and one solver makes all searches.
 
     Parameters
     ----------
@@ -169,64 +167,100 @@ def sums_of_opportunities(
         The streets.
     unit : Unit
         The unit of weights.
-    origins, opportunities, weights, limits, decays, reverse
+    opportunities, weights, limits, decays, reverse
         See `vkssp.Router.accessibility`.
     """
-    is_one = number_of(limits) is not None
-    each = [] if limits is None else [limits] if is_one else items_of(limits)
-    within = [unit.within(one, "limits") for one in ([limits] if each is None else each)]
-    shapes = [decay.scaled(unit.per_weight) for decay in checked_decays(decays)]
-    if not within and not shapes:
-        raise QueryError("there are neither limits nor decays; give limits=[...], such as seconds, or decays")
-    trips = _Trips(index, origins, opportunities, flag(reverse, "reverse"))
-    given = np.ones(len(trips.point_of), np.int64) if weights is None else weights
-    table, is_flat = checked_values(given, "weights", len(trips.point_of), "opportunities")
-    graph, groups, rows = _joined(backward(index.searched) if reverse else index.searched, trips)
-    values = np.zeros((graph.num_nodes, table.shape[1]), table.dtype)
-    np.add.at(values, index.graph.num_nodes + trips.point_of, table)
-    with solver.for_graph(graph) as joined:
-        sums = sums_of_groups(joined, groups, values, within, shapes)
-    found = np.zeros((trips.num_origins, *sums.shape[1:]), sums.dtype)
-    found[rows] = sums
-    return shaped(found, is_one and not shapes, is_flat)
 
+    def __init__(
+        self,
+        solver: Solver | SolverPool,
+        index: StreetIndex,
+        unit: Unit,
+        opportunities: Sequence[LatLon],
+        weights: npt.ArrayLike | None,
+        limits: Any,
+        decays: Decay | Sequence[Decay] | None,
+        reverse: bool,
+    ) -> None:
+        super().__init__()
+        self._solver = solver
+        self._joined: Solver | SolverPool | None = None
+        is_one = number_of(limits) is not None
+        each = [] if limits is None else [limits] if is_one else items_of(limits)
+        self._within = [unit.within(one, "limits") for one in ([limits] if each is None else each)]
+        self._decays = [decay.scaled(unit.per_weight) for decay in checked_decays(decays)]
+        if not self._within and not self._decays:
+            raise QueryError("there are neither limits nor decays; give limits=[...], such as seconds, or decays")
+        self._points = points = _Points(index, opportunities, reverse)
+        given = np.ones(len(points.point_of), np.int64) if weights is None else weights
+        self._table, is_flat = checked_values(given, "weights", len(points.point_of), "opportunities")
+        self._form = is_one and not self._decays, is_flat
+        self._graph = backward(index.searched) if points.reverse else index.searched
 
-def _joined(graph: Graph, trips: _Trips) -> tuple[Graph, Groups, Indices]:
-    """Return a graph with nodes for points, seeds of the origins that have any, and the numbers of these origins."""
-    points = trips.ends
-    num_nodes, num_points = graph.num_nodes, len(trips.points)
-    tail, head, weight = points.node, num_nodes + points.owner, points.weight
-    snaps = list(trips.points)
-    if trips.origins is None:
-        seeds = np.stack([np.arange(num_nodes), np.arange(num_nodes), np.zeros(num_nodes, np.int64)], axis=1)
-    else:
-        origins, direct = trips.origins, trips.direct
-        seeds = np.stack([origins.owner, origins.node, origins.weight], axis=1).astype(np.int64)
+    def of_nodes(self, nodes: Indices | None = None) -> npt.NDArray[Any]:
+        """Return the sums of some nodes, by default of all."""
+        chosen = np.arange(self._graph.num_nodes) if nodes is None else nodes
+        rows = np.arange(len(chosen))
+        return self._sums(len(chosen), np.stack([rows, chosen, np.zeros(len(chosen), np.int64)], axis=1), [])
+
+    def of(self, origins: Sequence[LatLon]) -> npt.NDArray[Any]:
+        """Return the sums of some places."""
+        found, num_nodes = _Origins(self._points, origins), self._graph.num_nodes
+        ends, direct = found.ends, found.direct
+        seeds = np.stack([ends.owner, ends.node, ends.weight], axis=1).astype(np.int64)
         to_points = np.stack([direct[:, 0], num_nodes + direct[:, 1], direct[:, 2]], axis=1)
         seeds = np.concatenate([seeds, to_points])
-        seeds = seeds[np.argsort(seeds[:, 0], kind="stable")]
+        return self._sums(len(found.snaps), seeds[np.argsort(seeds[:, 0], kind="stable")], found.snaps)
+
+    def _sums(self, count: int, seeds: Indices, snaps: Sequence[Snap]) -> npt.NDArray[Any]:
+        """Return the sums of origins by their seeds: origin, node and weight, in the order of origins."""
         # An origin with more seeds than a search may have is a node itself, and they are the heads of its arcs.
-        many = np.flatnonzero(np.bincount(seeds[:, 0], minlength=trips.num_origins) > MAX_TERMINALS)
-        node_of = np.full(trips.num_origins, -1, np.int64)
-        node_of[many] = num_nodes + num_points + np.arange(len(many))
-        is_arc = node_of[seeds[:, 0]] >= 0
-        arcs, lone = seeds[is_arc], np.stack([many, node_of[many], np.zeros(len(many), np.int64)], axis=1)
-        seeds = np.concatenate([seeds[~is_arc], lone])
-        seeds = seeds[np.argsort(seeds[:, 0], kind="stable")]
-        tail, head = np.concatenate([tail, node_of[arcs[:, 0]]]), np.concatenate([head, arcs[:, 1]])
-        weight = np.concatenate([weight, arcs[:, 2]])
-        snaps += [trips.places[row] for row in many.tolist()]
-    rows, first = np.unique(seeds[:, 0], return_index=True)
-    ends = np.append(first, len(seeds)).astype(np.int64)
-    groups = Groups(ends, seeds[:, 1].astype(np.uint32), seeds[:, 2].astype(np.uint32))
-    return _with_nodes(graph, snaps, (tail, head, weight)), groups, rows
+        many = np.flatnonzero(np.bincount(seeds[:, 0], minlength=count) > MAX_TERMINALS)
+        if len(many):
+            num_nodes = self._graph.num_nodes + len(self._points.snaps)
+            node_of = np.full(count, -1, np.int64)
+            node_of[many] = num_nodes + np.arange(len(many))
+            is_arc = node_of[seeds[:, 0]] >= 0
+            arcs, lone = seeds[is_arc], np.stack([many, node_of[many], np.zeros(len(many), np.int64)], axis=1)
+            seeds = np.concatenate([seeds[~is_arc], lone])
+            seeds = seeds[np.argsort(seeds[:, 0], kind="stable")]
+            arcs[:, 0] = node_of[arcs[:, 0]]
+            graph = self._with_points([snaps[row] for row in many.tolist()], arcs)
+            with self._solver.for_graph(graph) as joined:
+                return self._sums_by(joined, count, seeds)
+        if self._joined is None:
+            self._joined = self._solver.for_graph(self._with_points([], np.zeros((0, 3), np.int64)))
+        return self._sums_by(self._joined, count, seeds)
+
+    def _with_points(self, snaps: Sequence[Snap], arcs: Indices) -> Graph:
+        """Return the graph with nodes for points, and for some origins with their arcs: tail, head and weight."""
+        ends, num_nodes = self._points.ends, self._graph.num_nodes
+        to_points = np.stack([ends.node, num_nodes + ends.owner, ends.weight], axis=1).astype(np.int64)
+        return _with_nodes(self._graph, [*self._points.snaps, *snaps], np.concatenate([to_points, arcs]))
+
+    def _sums_by(self, joined: Solver | SolverPool, count: int, seeds: Indices) -> npt.NDArray[Any]:
+        """Return the sums of origins by a solver of the graph with points."""
+        rows, first = np.unique(seeds[:, 0], return_index=True)
+        ends = np.append(first, len(seeds)).astype(np.int64)
+        groups = Groups(ends, seeds[:, 1].astype(np.uint32), seeds[:, 2].astype(np.uint32))
+        values = np.zeros((joined.graph.num_nodes, self._table.shape[1]), self._table.dtype)
+        np.add.at(values, self._graph.num_nodes + self._points.point_of, self._table)
+        sums = sums_of_groups(joined, groups, values, self._within, self._decays)
+        found = np.zeros((count, *sums.shape[1:]), sums.dtype)
+        found[rows] = sums
+        return shaped(found, *self._form)
+
+    def _release(self) -> None:
+        """Close the solver of the graph with points."""
+        if self._joined is not None:
+            self._joined.close()
 
 
-def _with_nodes(graph: Graph, snaps: Sequence[Snap], arcs: tuple[npt.NDArray[Any], ...]) -> Graph:
+def _with_nodes(graph: Graph, snaps: Sequence[Snap], arcs: Indices) -> Graph:
     """Return a graph with nodes added at points, and with arcs, and with a hierarchy if the graph has one."""
     tail, head, weight = (
         own(np.concatenate([old, new.astype(np.uint32)]))
-        for old, new in zip((graph.tail, graph.head, graph.weight), arcs, strict=True)
+        for old, new in zip((graph.tail, graph.head, graph.weight), arcs.T, strict=True)
     )
     assert graph.lat is not None and graph.lon is not None
     lat = np.concatenate([graph.lat, [snap.lat for snap in snaps]])
@@ -235,53 +269,79 @@ def _with_nodes(graph: Graph, snaps: Sequence[Snap], arcs: tuple[npt.NDArray[Any
     return made if graph.hierarchy is None else with_attached(made, graph.hierarchy)
 
 
-def nearest_of_opportunities(
-    index: StreetIndex,
-    unit: Unit,
-    origins: Sequence[LatLon] | None,
-    opportunities: Sequence[LatLon],
-    count: int,
-    limit: float | None,
-    reverse: bool,
-) -> NearestOpportunities:
-    """Return the opportunities that are nearest to origins; see `vkssp.Router.nearest_opportunities`.
+class NearestSearch:
+    """Opportunities that are nearest to each node, found by one search, for any number of sets of origins.
 
     The search goes from the opportunities, against the direction of the trips. Each node keeps as many as are asked
     for. So an origin needs only those of the nodes that it reaches first, and those on its own street.
+
+    Parameters
+    ----------
+    index : StreetIndex
+        The streets.
+    unit : Unit
+        The unit of weights.
+    opportunities, count, limit, reverse
+        See `vkssp.Router.nearest_opportunities`.
     """
-    most = UNREACHABLE if limit is None else unit.within(limit)
-    wanted = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many opportunities are wanted for each origin")
-    trips = _Trips(index, origins, opportunities, flag(reverse, "reverse"))
-    check_room(trips.num_origins, wanted)
-    kept = min(wanted, len(trips.point_of))
-    # A point with several opportunities is a seed for each of them.
-    ends = trips.ends
-    length = np.diff(ends.first)[trips.point_of]
-    at, owner = ranges(ends.first[:-1][trips.point_of], length), np.repeat(np.arange(len(trips.point_of)), length)
-    seeds = np.stack([ends.node[at], ends.weight[at], owner.astype(np.uint32)], axis=1)
-    facing = index.searched if reverse else backward(index.searched)
-    distance, number = nearest_of_all(facing, seeds, kept, most)
-    if trips.origins is not None:
-        distance, number = _of_origins(trips, distance, number, kept, most)
-    if kept < wanted:
-        missing = np.full((len(distance), wanted - kept), UNREACHABLE, np.uint32)
-        distance, number = (np.concatenate([found, missing], axis=1) for found in (distance, number))
-    return NearestOpportunities(number, unit.values(distance), COLUMNS[unit.name])
+
+    def __init__(
+        self,
+        index: StreetIndex,
+        unit: Unit,
+        opportunities: Sequence[LatLon],
+        count: int,
+        limit: float | None,
+        reverse: bool,
+    ) -> None:
+        self._unit, self._most = unit, UNREACHABLE if limit is None else unit.within(limit)
+        cure = "give how many opportunities are wanted for each origin"
+        self._wanted = whole_number(count, "count", 1, UNREACHABLE - 1, cure)
+        self._points = points = _Points(index, opportunities, reverse)
+        self._kept = min(self._wanted, len(points.point_of))
+        check_room(index.graph.num_nodes, self._kept)
+        # A point with several opportunities is a seed for each of them.
+        ends = points.ends
+        length = np.diff(ends.first)[points.point_of]
+        at, owner = ranges(ends.first[:-1][points.point_of], length), np.repeat(np.arange(len(length)), length)
+        seeds = np.stack([ends.node[at], ends.weight[at], owner.astype(np.uint32)], axis=1)
+        facing = index.searched if points.reverse else backward(index.searched)
+        self._distance, self._number = nearest_of_all(facing, seeds, self._kept, self._most)
+
+    def of_nodes(self, nodes: Indices | None = None) -> NearestOpportunities:
+        """Return the opportunities that are nearest to some nodes, by default to all."""
+        chosen: Any = slice(None) if nodes is None else nodes
+        return self._told(self._distance[chosen], self._number[chosen])
+
+    def of(self, origins: Sequence[LatLon]) -> NearestOpportunities:
+        """Return the opportunities that are nearest to some places."""
+        found = _Origins(self._points, origins)
+        check_room(len(found.snaps), self._wanted)
+        point_of = self._points.point_of
+        return self._told(*_of_origins(found, point_of, self._distance, self._number, self._kept, self._most))
+
+    def _told(self, distance: Uint32s, number: Uint32s) -> NearestOpportunities:
+        check_room(len(distance), self._wanted)
+        if self._kept < self._wanted:
+            missing = np.full((len(distance), self._wanted - self._kept), UNREACHABLE, np.uint32)
+            distance, number = (np.concatenate([found, missing], axis=1) for found in (distance, number))
+        return NearestOpportunities(number, self._unit.values(distance), COLUMNS[self._unit.name])
 
 
-def _of_origins(trips: _Trips, distance: Uint32s, number: Uint32s, count: int, most: int) -> tuple[Uint32s, Uint32s]:
+def _of_origins(
+    places: _Origins, point_of: Indices, distance: Uint32s, number: Uint32s, count: int, most: int
+) -> tuple[Uint32s, Uint32s]:
     """Return the distances and numbers of the opportunities that are nearest to places, from those of nodes."""
-    origins = trips.origins
-    assert origins is not None
+    origins, direct = places.ends, places.direct
     through = distance[origins.node].astype(np.int64) + origins.weight[:, None]
     is_known = number[origins.node] != UNREACHABLE
     # All opportunities at a point that is reached directly count.
-    by_point = np.argsort(trips.point_of, kind="stable")
-    first = np.searchsorted(trips.point_of[by_point], np.arange(len(trips.points) + 1))
-    length = np.diff(first)[trips.direct[:, 1]]
-    at = ranges(first[:-1][trips.direct[:, 1]], length)
-    row = np.concatenate([np.repeat(origins.owner, is_known.sum(axis=1)), np.repeat(trips.direct[:, 0], length)])
-    far = np.concatenate([through[is_known], np.repeat(trips.direct[:, 2], length)])
+    by_point = np.argsort(point_of, kind="stable")
+    first = np.searchsorted(point_of[by_point], np.arange(int(point_of.max(initial=-1)) + 2))
+    length = np.diff(first)[direct[:, 1]]
+    at = ranges(first[:-1][direct[:, 1]], length)
+    row = np.concatenate([np.repeat(origins.owner, is_known.sum(axis=1)), np.repeat(direct[:, 0], length)])
+    far = np.concatenate([through[is_known], np.repeat(direct[:, 2], length)])
     which = np.concatenate([number[origins.node][is_known].astype(np.int64), by_point[at]])
     fits = far <= min(most, UNREACHABLE - 1)
     beyond = np.unique(row[~fits])
@@ -296,7 +356,7 @@ def _of_origins(trips: _Trips, distance: Uint32s, number: Uint32s, count: int, m
     row, far, which = row[order], far[order], which[order]
     place = np.arange(len(row)) - np.searchsorted(row, row)
     is_near = place < count
-    found, names = (np.full((trips.num_origins, count), UNREACHABLE, np.uint32) for _ in range(2))
+    found, names = (np.full((len(places.snaps), count), UNREACHABLE, np.uint32) for _ in range(2))
     found[row[is_near], place[is_near]] = far[is_near]
     names[row[is_near], place[is_near]] = which[is_near]
     if most == UNREACHABLE and (found[beyond] == UNREACHABLE).any():

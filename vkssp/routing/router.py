@@ -33,7 +33,7 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_aroun
 from vkssp.routing.legs import find_leg_paths, merged
 from vkssp.routing.matching import Matching, checked_trace, match_trace
 from vkssp.routing.nearest_nodes import nearest_nodes
-from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
+from vkssp.routing.opportunities import NearestOpportunities, NearestSearch, OpportunitySums
 from vkssp.routing.places import (
     LatLon,
     candidates,
@@ -1005,7 +1005,8 @@ class Router(Resource):
         with self.solver.holding():
             index = self.index
         unit = unit_of(index.graph, self.metric)
-        return sums_of_opportunities(self.solver, index, unit, origins, opportunities, weights, limits, decays, reverse)
+        with OpportunitySums(self.solver, index, unit, opportunities, weights, limits, decays, reverse) as sums:
+            return sums.of_nodes() if origins is None else sums.of(origins)
 
     @rescaled
     def nearest_opportunities(
@@ -1053,7 +1054,8 @@ class Router(Resource):
         with self.solver.holding():
             index = self.index
         unit = unit_of(index.graph, self.metric)
-        return nearest_of_opportunities(index, unit, origins, opportunities, count, limit, reverse)
+        search = NearestSearch(index, unit, opportunities, count, limit, reverse)
+        return search.of_nodes() if origins is None else search.of(origins)
 
     def grid(self, metres: float) -> Cells:
         """Return the squares of a grid over the map that have streets in them, as origins of `accessibility`.

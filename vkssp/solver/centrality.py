@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import brief
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.memory import require
 from vkssp.prepared.aggregates import FARTHEST, FARTHEST_NODE, REACHED, RECIPROCALS, TOTAL, Int64s, NodeSums, Totals
 from vkssp.prepared.seed_groups import Groups
@@ -200,15 +200,30 @@ def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: float | 
 def sampled_centrality(source: RowSource, sample: int, seed: int, limit: float | None) -> SampledCentrality:
     """Return the centrality of all nodes by distances from a sample; see `vkssp.Solver.centrality`."""
     graph = source.graph
-    most, units = graph.units.limit(limit), graph.units
-    nodes, count = drawn(np.arange(graph.num_nodes, dtype=np.uint32), sample, seed), graph.num_nodes
+    nodes = drawn(np.arange(graph.num_nodes, dtype=np.uint32), sample, seed)
+    return estimated(graph, nodes, sums_of_sample(source, nodes, sample, limit))
+
+
+def sums_of_sample(source: RowSource, nodes: Uint32s, sample: int, limit: float | None) -> Int64s:
+    """Return what `NodeSums` adds up over searches from nodes of a sample of that size, shape (3, num_nodes), int64."""
+    graph = source.graph
+    most, count = graph.units.limit(limit), graph.num_nodes
     require(64 * count, f"the centrality of {count:,} nodes", "use a machine with more memory")
-    bits = 62 - max(1, len(nodes)).bit_length()
-    aggregate = NodeSums(bits, min(most, UNREACHABLE - 1))
+    aggregate = NodeSums(_sample_bits(sample), min(most, UNREACHABLE - 1))
     sums = np.zeros((aggregate.NUM_SUMS, count), np.int64)
     for block in blocks_of_sums(source, Groups.of_nodes(nodes), (aggregate,), most):
         if block.sums is not None:
             sums += block.sums
+    return sums
+
+
+def _sample_bits(sample: int) -> int:
+    return 62 - max(1, sample).bit_length()
+
+
+def estimated(graph: Graph, nodes: Uint32s, sums: Int64s) -> SampledCentrality:
+    """Return the estimates of the centrality of all nodes by the sums of `sums_of_sample` over a whole sample."""
+    count = graph.num_nodes
     # Each node of the sample is at distance 0 from itself, and its sample is that of the other nodes.
     is_drawn = np.zeros(count, np.bool_)
     is_drawn[nodes] = True
@@ -217,6 +232,6 @@ def sampled_centrality(source: RowSource, sample: int, seed: int, limit: float |
     return SampledCentrality(
         sample=named(graph, nodes),
         reached=1 + scale * (reached - is_drawn),
-        total=units.sums(scale * total),
-        harmonic=scale * np.ldexp(reciprocals, -bits) / (graph.scale or 1.0),
+        total=graph.units.sums(scale * total),
+        harmonic=scale * np.ldexp(reciprocals, -_sample_bits(len(nodes))) / (graph.scale or 1.0),
     )

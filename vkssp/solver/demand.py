@@ -45,11 +45,15 @@ class Entries:
 
     def fixed(self) -> tuple[Int64s, int]:
         """Return amounts as multiples of 2**-exponent, int64, and the exponent."""
-        amount = self.amount
-        if amount.dtype.kind != "f" or bool((amount == np.trunc(amount)).all()):
-            return amount.astype(np.int64), 0
-        exponent = SUM_BITS - 1 - int(np.frexp(float(amount.sum()))[1])
-        return np.rint(np.ldexp(amount, exponent)).astype(np.int64), exponent
+        return in_fixed_point(self.amount)
+
+
+def in_fixed_point(amount: npt.NDArray[Any]) -> tuple[Int64s, int]:
+    """Return checked amounts as multiples of 2**-exponent, int64, and the exponent: 0 if they are whole numbers."""
+    if amount.dtype.kind != "f" or bool((amount == np.trunc(amount)).all()):
+        return amount.astype(np.int64), 0
+    exponent = SUM_BITS - 1 - int(np.frexp(float(amount.sum()))[1])
+    return np.rint(np.ldexp(amount, exponent)).astype(np.int64), exponent
 
 
 def entries_of(demand: Any, sources: Uint32s, targets: Uint32s, num_nodes: int, *, whole: bool) -> Entries:
@@ -79,7 +83,7 @@ def entries_of(demand: Any, sources: Uint32s, targets: Uint32s, num_nodes: int, 
         try:
             matrix = demand.tocoo(copy=False)
             given = np.asarray(matrix.data)
-            _check_amounts(given)
+            check_amounts(given)
             kind = np.float64 if given.dtype.kind == "f" else np.int64
             matrix = type(matrix)((given.astype(kind), (matrix.row, matrix.col)), shape=shape).tocsr()
         except ValueError as error:
@@ -122,7 +126,7 @@ def entries_of(demand: Any, sources: Uint32s, targets: Uint32s, num_nodes: int, 
     return Entries(sources, first, targets[column], amount.reshape(shape)[row, column], shaped)
 
 
-def _check_amounts(given: npt.NDArray[Any]) -> None:
+def check_amounts(given: npt.NDArray[Any]) -> None:
     """Check that amounts are finite numbers from 0 on, with a sum that fits."""
     if given.dtype.kind not in "biuf":
         raise QueryError(f"demand has dtype {dtype_of(given)}; give numbers")
@@ -137,5 +141,5 @@ def _check_amounts(given: npt.NDArray[Any]) -> None:
 
 def _amounts(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return checked amounts, int64 or float64."""
-    _check_amounts(given)
+    check_amounts(given)
     return given.astype(np.float64 if given.dtype.kind == "f" else np.int64)

@@ -251,12 +251,12 @@ def flows_of(source: RowSource, parts: Iterable[Any], select: Any, turns: bool) 
                 raise QueryError(f"parts[{number}] has {len(given)} items; give sources, targets and demand")
             begin, end, demand = given
             one = flows(source, begin, end, demand, None, None if select is None else sets, has_turns)
-            found = _sum(found, one)
+            found = sum_of_flows(found, one)
     return found
 
 
-def _sum(one: Flows, other: Flows) -> Flows:
-    """Return the sums of the loads of two parts of a demand."""
+def sum_of_flows(one: Flows, other: Flows) -> Flows:
+    """Return the sums of the loads of two parts of a demand, without values of pairs."""
     if isinstance(one.unreached, int) and isinstance(other.unreached, int):
         most = max(int(one.arcs.max(initial=0)) + int(other.arcs.max(initial=0)), one.unreached + other.unreached)
         if most >= 2**SUM_BITS:
