@@ -1,4 +1,4 @@
-"""``vkssp table --scheduler``: the table of the same command without it, made by the workers of a cluster."""
+"""Commands with ``--scheduler``: they write what they write without it, but workers of a cluster compute it."""
 
 from __future__ import annotations
 
@@ -75,17 +75,62 @@ def test_nodes(scheduler: str, tmp_path: Path, more: list[str]) -> None:
     assert np.array_equal(written(graph), written(graph, "--scheduler", scheduler))
 
 
-def test_accessibility(scheduler: str, tmp_path: Path, andorra_path: Path) -> None:
-    graph = read_graph(andorra_path)
-    graph.save(tmp_path / "andorra.graph")
+def same_files(given: list[str], scheduler: str, folder: Path, ending: str) -> None:
+    """Check that a command writes the same file with and without workers."""
+    one, two = folder / f"one{ending}", folder / f"two{ending}"
+    assert main([*given, "--device", "cpu", "-o", str(one)]) == 0
+    assert main([*given, "--scheduler", scheduler, "-o", str(two)]) == 0
+    assert one.read_text() == two.read_text()
+
+
+@pytest.fixture(scope="module")
+def andorra(tmp_path_factory: pytest.TempPathFactory, andorra_path: Path) -> tuple[Graph, str]:
+    """The graph of Andorra, and its file."""
+    graph, path = read_graph(andorra_path), tmp_path_factory.mktemp("graphs") / "andorra.graph"
+    graph.save(path)
+    return graph, str(path)
+
+
+def test_accessibility(scheduler: str, tmp_path: Path, andorra: tuple[Graph, str]) -> None:
+    graph, path = andorra
     jobs = write_places(tmp_path / "p.csv", places_of(graph, 6, 1))
-    given = ["accessibility", str(tmp_path / "andorra.graph"), str(jobs), "--grid", "3000", "--minutes", "5,10"]
-    given += ["--decay", "gaussian:300", "--nearest", "1"]
-    assert main([*given, "--device", "cpu", "-o", str(tmp_path / "one.csv")]) == 0
-    assert main([*given, "--scheduler", scheduler, "-o", str(tmp_path / "two.csv")]) == 0
-    assert (tmp_path / "one.csv").read_text() == (tmp_path / "two.csv").read_text()
-    del given[3:5]
-    assert main([*given, "--scheduler", scheduler, "-o", str(tmp_path / "two.csv")]) == 2
+    given = ["accessibility", path, str(jobs), "--minutes", "5,10", "--decay", "gaussian:300", "--nearest", "2"]
+    for more in (["--grid", "3000"], ["--metric", "distance", "--reverse"]):
+        given[4] = "5,10" if more[0] == "--grid" else "900"
+        given[3] = "--minutes" if more[0] == "--grid" else "--limits"
+        same_files([*given, *more], scheduler, tmp_path, ".csv")
+
+
+def test_isochrones(
+    scheduler: str, tmp_path: Path, andorra: tuple[Graph, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, path = andorra
+    places = write_places(tmp_path / "p.csv", places_of(graph, 12, 4))
+    given = ["isochrone", path, "--minutes", "1,3", "--reverse", "--places", str(places)]
+    same_files(given, scheduler, tmp_path, ".geojson")
+    assert main([*given[:4], "--from", "42.5,1.5", "--scheduler", scheduler]) == 2
+    assert "--scheduler is for many places" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--measures", "closeness,harmonic,eccentricity,reached,farness,straightness", "--limit", "100", "--reverse"],
+        ["--measures", "closeness,betweenness", "--sample", "20", "--metric", "distance", "--seed", "3"],
+        ["--measures", "betweenness", "--streets", "--limit", "60"],
+    ],
+)
+def test_centrality(scheduler: str, tmp_path: Path, andorra: tuple[Graph, str], more: list[str]) -> None:
+    same_files(["centrality", andorra[1], *more], scheduler, tmp_path, ".csv")
+
+
+def test_extents(scheduler: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given, told = ["centrality", "road:6", "-o", str(tmp_path / "c.csv"), "--json"], []
+    for more in (["--device", "cpu"], ["--scheduler", scheduler]):
+        capsys.readouterr()
+        assert main([*given, *more]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["diameter"] == told[1]["diameter"] and told[0]["radius"] == told[1]["radius"]
 
 
 @pytest.mark.parametrize(

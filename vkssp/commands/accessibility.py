@@ -28,6 +28,8 @@ from vkssp.errors import QueryError
 from vkssp.options import Help, file_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from vkssp.features.features import Features
@@ -171,7 +173,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_output(parser, "OUT", "write a line for each origin (.csv, .geojson, ...)", ".csv", details=VALUE_OUTPUT)
     add_map(parser)
     add_solver(parser)
-    add_scheduler(parser, "compute the sums, of some origins each")
+    add_scheduler(parser, "compute the sums, and find the nearest, of some origins each")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -205,9 +207,10 @@ def run(args: argparse.Namespace) -> Result:
         if args.minutes is not None and unit.name != "duration":
             raise QueryError(f"--minutes is for durations, and paths are measured in {_UNITS[unit.name]}; use --limits")
         columns = _sums(args, router, origins, opportunities, unit, parameters)
-        columns |= _nearest(args, router, origins, opportunities, unit)
+        columns |= _nearest(args, router, origins, opportunities, unit, parameters)
         answering, algorithm = router.solver.answered_by
-        device = answering.info.name
+        device = answering.info.name if args.scheduler is None else f"workers of {args.scheduler}"
+        algorithm = algorithm if args.scheduler is None else args.algorithm
     milliseconds = 1e3 * (time.perf_counter() - ready)
     result: dict[str, Any] = {
         "origins": len(rows),
@@ -249,8 +252,6 @@ def _check(args: argparse.Namespace) -> None:
     if args.columns and not has_sums:
         raise QueryError("--columns are for sums; give --minutes, --limits or --decay")
     check_scheduler(args)
-    if args.scheduler is not None and args.origins is None and args.grid is None and args.hexagons is None:
-        raise QueryError("--scheduler is for places; give --origins, --grid or --hexagons, or leave it out")
     # What is asked for twice is one column.
     args.columns, args.decay = list(dict.fromkeys(args.columns)), list(dict(args.decay).items())
     for option in ("minutes", "limits"):
@@ -322,11 +323,14 @@ def _sums(
         return {}
     weights = np.stack([opportunities.columns[name] for name in args.columns], axis=1) if args.columns else None
     within = args.limits if args.minutes is None else [60.0 * minutes for minutes in args.minutes]
-    given = {"limits": within, "decays": [decay for _, decay in args.decay] or None, "reverse": args.reverse}
+    given: dict[str, Any] = {"limits": within, "decays": [decay for _, decay in args.decay] or None}
+    asked_for = origins, opportunities.places or [], weights
     if args.scheduler is None:
-        sums = router.accessibility(origins, opportunities.places or [], weights, **given)
+        sums = router.accessibility(*asked_for, **given, reverse=args.reverse)
     else:
-        sums = _sums_by_workers(args, router.graph, origins, opportunities.places, weights, {**given, **parameters})
+        from vkssp.dask.accessibility import accessibility
+
+        sums = _by_workers(args, router.graph, accessibility, *asked_for, **given, **parameters)
     if weights is None:
         sums = sums[..., None]
     columns = sums.transpose(2, 1, 0).reshape(-1, len(sums))
@@ -341,21 +345,23 @@ def _sums(
     return found
 
 
-def _sums_by_workers(
-    args: argparse.Namespace, graph: Graph, origins: Any, opportunities: Any, weights: Any, given: dict[str, Any]
-) -> npt.NDArray[Any]:
-    """Let the workers of a cluster compute sums."""
-    from vkssp.dask.accessibility import accessibility
+def _by_workers(args: argparse.Namespace, graph: Graph, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Let the workers of a cluster compute arrays, in the order of their names."""
+    from vkssp.dask.driver import computed
 
     with workers(args) as client:
-        source, given = graph_for_workers(args, graph), {**given, "metric": args.metric, "avoid": args.avoid}
-        lazy = accessibility(source, origins, opportunities, weights, cluster=client, algorithm=args.algorithm, **given)
-        sums: npt.NDArray[Any] = client.compute(lazy).result()
-    return sums
+        means = {"metric": args.metric, "avoid": args.avoid, "reverse": args.reverse, "algorithm": args.algorithm}
+        lazy = make(graph_for_workers(args, graph), *given, cluster=client, **means, **named)
+        return computed(client, *(lazy.values() if isinstance(lazy, dict) else [lazy]))
 
 
 def _nearest(
-    args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
+    args: argparse.Namespace,
+    router: Router,
+    origins: list[tuple[float, float]] | None,
+    opportunities: Ends,
+    unit: Unit,
+    parameters: dict[str, Any],
 ) -> dict[str, tuple[str, npt.NDArray[Any]]]:
     """Return titles for a map and the ids of the nearest opportunities and how far they are, by names for a file."""
     import numpy as np
@@ -365,14 +371,21 @@ def _nearest(
 
     if args.nearest is None:
         return {}
-    found = router.nearest_opportunities(origins, opportunities.places or [], args.nearest, reverse=args.reverse)
+    asked = origins, opportunities.places or [], args.nearest
+    if args.scheduler is None:
+        near = router.nearest_opportunities(*asked, reverse=args.reverse)
+        numbers, distances = near.opportunity, near.values
+    else:
+        from vkssp.dask.nearest import nearest_opportunities
+
+        numbers, distances = _by_workers(args, router.graph, nearest_opportunities, *asked, **parameters)
     ids = objects([*opportunities.ids, None])
     columns: dict[str, tuple[str, npt.NDArray[Any]]] = {}
-    for at in range(found.opportunity.shape[1]):
-        which, name = found.opportunity[:, at], f"nearest_{at + 1}"
+    for at in range(numbers.shape[1]):
+        which, name = numbers[:, at], f"nearest_{at + 1}"
         is_none = which == UNREACHABLE
         columns[name] = name, ids[np.where(is_none, len(ids) - 1, which)]
-        far = found.values[:, at]
+        far = distances[:, at]
         title = f"{_UNITS[unit.name]} {'from' if args.reverse else 'to'} the nearest" + (
             f", number {at + 1}" if at else ""
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,20 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_metric
+from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
 from vkssp.errors import QueryError
 from vkssp.options import Help
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import numpy.typing as npt
 
+    from vkssp.graph import Graph
     from vkssp.graph.metric import Unit
-    from vkssp.solver.centrality import Centrality
+    from vkssp.solver.centrality import Centrality, SampledCentrality
+    from vkssp.solver.loads import Betweenness
+    from vkssp.solver.solver import Solver
 
 SUMMARY = "compute how central the nodes of a graph are"
 EXAMPLE = "vkssp centrality andorra.graph --measures closeness,betweenness --limit 300 --output centrality.csv"
@@ -91,6 +98,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_output(parser, "OUT", "write a line for each of these (.csv, .geojson, ...)", ".csv", details=VALUE_OUTPUT)
     add_map(parser)
     add_solver(parser)
+    add_scheduler(parser, "search from some nodes each")
     sample = parser.rare_group("sample")
     sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
 
@@ -104,6 +112,60 @@ def _extents(central: Centrality, unit: Unit, reverse: bool) -> dict[str, dict[s
     return found
 
 
+class _Workers:
+    """Workers of a cluster that answer in place of a solver."""
+
+    def __init__(self, client: Any, graph: Graph, source: Any, means: dict[str, Any]) -> None:
+        self._client, self._graph, self._source, self._means = client, graph, source, means
+
+    def _computed(self, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        from vkssp.dask.driver import computed
+
+        lazy = make(self._source, *given, cluster=self._client, **self._means, **named)
+        if not isinstance(lazy, dict):
+            return computed(self._client, lazy)
+        return dict(zip(lazy, computed(self._client, *lazy.values()), strict=True))
+
+    def centrality(self, *, sample: int | None, seed: int, **asked: Any) -> Centrality | SampledCentrality:
+        """Return the centrality of all nodes, or estimates of it; see `vkssp.Solver.centrality`."""
+        from vkssp.dask.centrality import centrality, centrality_of, sampled_centrality
+
+        if sample is None:
+            return centrality_of(self._graph, self._computed(centrality, **asked))
+        estimates: SampledCentrality = self._computed(sampled_centrality, sample, seed=seed, **asked)
+        return estimates
+
+    def straightness(self, **asked: Any) -> npt.NDArray[Any]:
+        """Return the straightness of all nodes; see `vkssp.Solver.straightness`."""
+        from vkssp.dask.centrality import straightness
+
+        found: npt.NDArray[Any] = self._computed(straightness, **asked)
+        return found
+
+    def betweenness(self, **asked: Any) -> Betweenness:
+        """Return the betweenness of nodes and arcs; see `vkssp.Solver.betweenness`."""
+        from vkssp.dask.loads import betweenness
+
+        found: Betweenness = self._computed(betweenness, **asked)
+        return found
+
+
+@contextmanager
+def _solver(
+    args: argparse.Namespace, graph: Graph, searched: Graph, parameters: dict[str, Any]
+) -> Iterator[Solver | _Workers]:
+    """Open a solver of the graph that is searched, or connect to workers that have theirs."""
+    from vkssp.solver.solver import Solver
+
+    if args.scheduler is None:
+        with Solver(searched, args.algorithm, args.device, **parameters) as solver:
+            yield solver
+        return
+    with workers(args) as client:
+        source = graph_for_workers(args, graph) if searched is graph else searched
+        yield _Workers(client, searched, source, {"algorithm": args.algorithm, **parameters})
+
+
 def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
     import numpy as np
@@ -115,7 +177,6 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.street_values import write_street_map, write_street_values
     from vkssp.routing.value_map import write_value_map
     from vkssp.solver.centrality import Centrality
-    from vkssp.solver.solver import Solver
 
     if args.output is None and args.map is None:
         raise QueryError("there is nothing to write; give --output or --map")
@@ -128,6 +189,7 @@ def run(args: argparse.Namespace) -> Result:
         raise QueryError(f"--sample does not estimate {' and '.join(sorted(wrong))}; leave the measure or --sample out")
     if args.reverse and "betweenness" in args.measures:
         raise QueryError("--reverse makes no difference to betweenness; leave one of them out")
+    check_scheduler(args)
     if args.streets and args.measures != ["betweenness"]:
         raise QueryError("--streets is for betweenness; give --measures betweenness alone")
     graph = load(args)
@@ -146,7 +208,7 @@ def run(args: argparse.Namespace) -> Result:
     found: dict[str, npt.NDArray[Any]] = {}
     extents: dict[str, dict[str, Any]] = {}
     errors: dict[str, float] = {}
-    with Solver(searched, args.algorithm, args.device, **parameters) as solver:
+    with _solver(args, graph, searched, parameters) as solver:
         began = time.perf_counter()
         if set(_BY_DISTANCE) & set(args.measures):
             asked: dict[str, Any] = {"limit": limit, "reverse": args.reverse}
@@ -170,8 +232,11 @@ def run(args: argparse.Namespace) -> Result:
             if args.sample is not None:
                 found["betweenness"], errors["betweenness_error"] = counted * between.scale, between.error()
         milliseconds = 1e3 * (time.perf_counter() - began)
-        (answering, algorithm) = solver.answered_by
-        device = answering.info.name
+        if isinstance(solver, _Workers):
+            device, algorithm = f"workers of {args.scheduler}", args.algorithm
+        else:
+            (answering, algorithm) = solver.answered_by
+            device = answering.info.name
     columns = {name: found[name] for name in args.measures}
     result: dict[str, Any] = {
         "nodes": graph.num_nodes,

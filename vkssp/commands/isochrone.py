@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from vkssp.choices import DEFAULT_WIDTH_M
@@ -26,16 +27,17 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid
+from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name
 from vkssp.terminal import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from vkssp.graph import Graph
     from vkssp.routing.isochrone import Isochrone
     from vkssp.routing.places_file import Ends
-    from vkssp.routing.router import Router
 
 SUMMARY = "compute the areas within given times from a place, or to it"
 EXAMPLE = "vkssp isochrone andorra.graph --from 42.5075,1.5218 --minutes 5,10,15 --map isochrones.html"
@@ -75,6 +77,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_output(parser, "OUT", "write the areas (such as .geojson, .kml, .gpkg)", ".geojson", details=AREA_OUTPUT)
     add_map(parser)
     add_solver(parser)
+    add_scheduler(parser, "compute the areas of --places, some places each")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -88,6 +91,9 @@ def run(args: argparse.Namespace) -> Result:
 
     check_outputs(args, output=None, map="HTML")
     tiles = map_tiles(args)
+    check_scheduler(args)
+    if args.scheduler is not None and args.places is None:
+        raise QueryError("--scheduler is for many places; give --places, or leave it out")
     if args.output is not None:
         check_isochrones_ending(args.output)
     if args.reverse and args.places is None:
@@ -105,13 +111,17 @@ def run(args: argparse.Namespace) -> Result:
             raise QueryError(f"{option} is {','.join(f'{value:g}' for value in values)}; give numbers above 0")
     metric = "duration" if args.metres is None else "distance"
     limits = args.metres or args.limits or [60.0 * limit for limit in args.minutes]
+    if args.scheduler is not None:
+        assert places is not None
+        return _by_workers(args, graph, places, limits, {**parameters, "metric": metric, "avoid": args.avoid})
     began = time.perf_counter()
     with Router(graph, args.algorithm, args.device, metric=metric, avoid=args.avoid, **parameters) as router:
         ready = time.perf_counter()
         if places is None:
             found = router.isochrones(args.destination or args.origin, limits, args.width, reverse=reverse)
         else:
-            each = _write_each(args, router, places, limits)
+            made = router.isochrones_of_each(places.places or [], limits, args.width, reverse=args.reverse)
+            each = _write_each(args, made, places)
         answering, algorithm = router.solver.answered_by
         device = answering.info.name
     milliseconds = 1e3 * (time.perf_counter() - ready)
@@ -143,13 +153,10 @@ def run(args: argparse.Namespace) -> Result:
     return result, lines
 
 
-def _write_each(
-    args: argparse.Namespace, router: Router, places: Ends, limits: Sequence[float]
-) -> list[dict[str, Any]]:
+def _write_each(args: argparse.Namespace, made: Iterable[Sequence[Isochrone]], places: Ends) -> list[dict[str, Any]]:
     """Write the isochrones of each place, and return their figures."""
     from vkssp.routing.isochrone import write_isochrones_of_each
 
-    made = router.isochrones_of_each(places.places or [], limits, args.width, reverse=args.reverse)
     figures: list[dict[str, Any]] = []
 
     def told() -> Iterator[Sequence[Isochrone]]:
@@ -160,6 +167,23 @@ def _write_each(
 
     write_isochrones_of_each(args.output, told(), places.ids)
     return figures
+
+
+def _by_workers(
+    args: argparse.Namespace, graph: Graph, places: Ends, limits: Sequence[float], parameters: dict[str, Any]
+) -> Result:
+    """Let the workers of a cluster find the isochrones of many places, and write them."""
+    from vkssp.dask.isochrones import isochrones_in_order, isochrones_question
+
+    with workers(args) as client:
+        asked = places.places, limits, args.width, args.reverse, args.algorithm, parameters
+        began, question = time.perf_counter(), isochrones_question(graph_for_workers(args, graph), *asked)
+        with closing(isochrones_in_order(question, client)) as made:
+            each = _write_each(args, made, places)
+    seconds = time.perf_counter() - began
+    result = {"places": each, "reverse": args.reverse, "scheduler": args.scheduler, "query_ms": 1e3 * seconds}
+    rate = f"{len(each) / seconds:,.1f} places per second by workers of {args.scheduler}"
+    return {**result, "output": args.output}, [f"places    {len(each):,}, {rate}", f"wrote     {args.output}"]
 
 
 def _places(args: argparse.Namespace) -> Ends:

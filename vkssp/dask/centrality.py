@@ -17,7 +17,8 @@ from vkssp.dask.lazy import arrays, asked, delayed, tree_sum
 from vkssp.dask.question import VALUE, Facts, Opened, Question, facts_by_row, solver_of, sources_of
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.graph import Graph
-from vkssp.solver.centrality import SampledCentrality, estimated, sums_of_sample
+from vkssp.prepared.terminals import named
+from vkssp.solver.centrality import Centrality, SampledCentrality, estimated, sums_of_sample
 from vkssp.solver.sampling import drawn
 from vkssp.solver.table_file import Block
 from vkssp.solver.tables import require_32_bits
@@ -149,6 +150,13 @@ def centrality(
     means = means_of(algorithm, parameters, is_router=False, is_backward=flag(reverse, "reverse"))
     question = CentralityQuestion(source_of(graph), means, nodes, limit)
     return arrays(question, *divided(question, cluster, rows))
+
+
+def centrality_of(graph: Graph, measures: dict[str, Any]) -> Centrality:
+    """Return the centrality of all nodes of a graph, given its computed measures; see `centrality`."""
+    reached, total, eccentricity, farthest, _, harmonic = (measures[name] for name in MEASURES)
+    sources = named(graph, np.arange(graph.num_nodes, dtype=np.uint32))
+    return Centrality(sources, reached, total, eccentricity, farthest, graph.num_nodes, harmonic)
 
 
 def sampled_centrality(

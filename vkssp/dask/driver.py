@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 from vkssp.checks import shown
-from vkssp.dask.cluster import WAIT_S, distributed, is_connected, threads_of
+from vkssp.dask.cluster import WAIT_S, distributed, is_connected, resources_of, threads_of
 from vkssp.dask.question import Facts, Question
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import ClusterError, DeviceError, VksspError
@@ -65,6 +65,8 @@ def results(
     arguments: Sequence[tuple[Any, ...]],
     resources: dict[str, int] | None,
     name: str = "facts",
+    *,
+    ordered: bool = False,
 ) -> Generator[tuple[int, Any], None, None]:
     """Yield the number and the result of each task, in the order in which they end.
 
@@ -82,6 +84,9 @@ def results(
         Resources that each task needs.
     name : str
         What the dashboard calls the tasks.
+    ordered : bool
+        Whether results come in the order of the tasks. Those that wait for an earlier one count among the tasks under
+        way, so that their number is bounded.
 
     Raises
     ------
@@ -94,6 +99,7 @@ def results(
     waiting, attempts = list(range(len(arguments)))[::-1], [0] * len(arguments)
     threads, counted = threads_of(client), time.monotonic()
     ended, under_way, shared = library.as_completed(loop=client.loop), dict[Any, int](), None
+    kept, due = dict[int, Any](), 0
 
     def begin(count: int) -> None:
         """Submit some tasks in one message."""
@@ -115,25 +121,55 @@ def results(
         while waiting or under_way:
             if time.monotonic() - counted > _COUNT_S:  # workers come and go
                 threads, counted = threads_of(client), time.monotonic()
-            if waiting and len(under_way) <= _AHEAD * threads // 2:
-                begin(_AHEAD * threads - len(under_way))
+            busy = len(under_way) + len(kept)
+            if waiting and (busy <= _AHEAD * threads // 2 or not under_way):
+                begin(max(1, _AHEAD * threads - busy))
             if len(under_way) > threads:  # a message costs more than a short task
                 time.sleep(_COLLECT_S)
             for future, found in _results_of(client, ended.next_batch()):
                 number = under_way.pop(future)
                 if not isinstance(found, _RepeatError):
-                    yield number, found
+                    kept[number] = found
                 elif attempts[number] < _ATTEMPTS:
                     _log.warning("a task is done again: %s", found)
                     waiting.append(number)
                 else:
                     raise ClusterError(f"{found}; {attempts[number]} attempts of a task have failed") from found
+                while kept and (not ordered or due in kept):
+                    number = due if ordered else next(iter(kept))
+                    yield number, kept.pop(number)
+                    due += 1
     except (OSError, CancelledError) as error:  # of connections; those of tasks are of this package
         raise ClusterError(f"{_NO_SCHEDULER} ({error})") from error
     finally:
         if under_way and client.status == "running":
             with suppress(OSError, CancelledError):
                 client.cancel(list(under_way))
+
+
+def computed(client: Any, *lazy: Any) -> Any:
+    """Return the values of lazy collections, computed by a cluster: a list, or of one collection its value.
+
+    Raises
+    ------
+    ClusterError
+        If the scheduler is lost, or the workers end again and again.
+    VksspError
+        As a task does.
+    """
+    futures = client.compute(list(lazy), resources=resources_of(client))
+    try:
+        for future in futures:
+            with suppress(CancelledError):
+                future.exception()  # waits for it
+            if future.status != "finished":
+                _result(future)
+        found = client.gather(futures)
+    except _RepeatError as error:
+        raise ClusterError(f"{error}; ask again") from error
+    except (OSError, CancelledError) as error:
+        raise ClusterError(f"{_NO_SCHEDULER} ({error})") from error
+    return found if len(lazy) > 1 else found[0]
 
 
 def _results_of(client: Any, futures: list[Any]) -> Generator[tuple[Any, Any], None, None]:

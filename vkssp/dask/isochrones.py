@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
 from vkssp.dask.asking import are_places, divided, means_of, plain
+from vkssp.dask.cluster import resources_of
+from vkssp.dask.driver import results
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import asked, delayed
 from vkssp.dask.question import VALUE, Facts, Opened, Question
@@ -101,11 +104,40 @@ def isochrones(
         If `graph` is no file of a saved graph.
     """
     bag = optional("dask.bag", "lazy bags need", "dask")
+    question = isochrones_question(graph, origins, limits, width_m, reverse, algorithm, parameters)
+    _, blocks = divided(question, cluster, rows)
+    node, make = asked(question), delayed(make_isochrones)
+    return bag.from_delayed([make(node, first, end) for first, end in blocks.ranges()])
+
+
+def isochrones_in_order(question: IsochronesQuestion, client: Any) -> Generator[list[Isochrone], None, None]:
+    """Yield the isochrones of each place, while workers make those of other places.
+
+    Raises
+    ------
+    ClusterError
+        If the scheduler is lost, or workers end again and again.
+    VksspError
+        As `vkssp.Router.isochrones_of_each` does.
+    """
+    ranges, resources = divided(question, client, None)[1].ranges(), resources_of(client)
+    with closing(results(client, question, make_isochrones, ranges, resources, "isochrones", ordered=True)) as made:
+        for _, found in made:
+            yield from found
+
+
+def isochrones_question(
+    graph: Graph | str | Path,
+    origins: Any,
+    limits: float | Sequence[float],
+    width_m: float,
+    reverse: bool,
+    algorithm: str,
+    parameters: dict[str, Any],
+) -> IsochronesQuestion:
+    """Return isochrones as a question to workers; see `isochrones`."""
     places = plain(origins, "origins")
     if not are_places(places) or not len(places):
         raise QueryError("origins are places; give pairs of latitude and longitude, at least one")
     means = means_of(algorithm, parameters, is_router=True)
-    question = IsochronesQuestion(source_of(graph), means, places, limits, width_m, flag(reverse, "reverse"))
-    _, blocks = divided(question, cluster, rows)
-    node, make = asked(question), delayed(make_isochrones)
-    return bag.from_delayed([make(node, first, end) for first, end in blocks.ranges()])
+    return IsochronesQuestion(source_of(graph), means, places, limits, width_m, flag(reverse, "reverse"))
