@@ -58,9 +58,22 @@ def _has_client() -> bool:
 
 
 def plain(ends: Any, name: str) -> Any:
-    """Return nodes or places in a form that can be sent and hashed: an array, or a list of names, pairs or stops."""
+    """Return nodes or places in a form that can be sent and hashed: an array, or a list of names, pairs or stops.
+
+    Raises
+    ------
+    QueryError
+        If they are no such list, or an empty one; the message calls them `name`.
+    """
     if ends is None or (isinstance(ends, str) and ends == ALL):
         return ends
+    found = _plain(ends, name)
+    if not len(found):
+        raise QueryError(f"there are no {name}; give at least one")
+    return found
+
+
+def _plain(ends: Any, name: str) -> Any:
     if isinstance(ends, str) or not (is_many(ends) or hasattr(ends, "__array__") or hasattr(ends, "__iter__")):
         raise QueryError(f"{name} is {shown(ends)}; give a list of places or of nodes")
     array = ends if isinstance(ends, np.ndarray) else None

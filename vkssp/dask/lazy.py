@@ -10,6 +10,7 @@ import numpy as np
 from vkssp.dask.blocks import Blocks
 from vkssp.dask.question import Facts, Question
 from vkssp.dask.worker_solvers import SOLVERS
+from vkssp.errors import QueryError
 from vkssp.extras import optional
 from vkssp.solver.table_file import Block
 from vkssp.solver.table_frames import long_frame
@@ -88,6 +89,8 @@ def tree_sum(question: Question, blocks: Blocks, make: Callable[..., Any], add: 
     """Return the lazy sum of what tasks make of blocks."""
     node, made, summed = asked(question), delayed(make), delayed(add)
     parts = [made(node, first, end) for first, end in blocks.ranges()]
+    if not parts:
+        raise QueryError("the graph has no nodes, and there is nothing to add up; give another one")
     while len(parts) > 1:
         parts = [summed(parts[at : at + _BRANCHES]) for at in range(0, len(parts), _BRANCHES)]
     return parts[0]
