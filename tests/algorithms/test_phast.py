@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import DATA, EXAMPLES
-from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
+from tests.conftest import DATA, EXAMPLES, open_device
+from tests.support.graphs import check_path, grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from tests.support.resources import all_owned, own_recordings, watch_closing
 from vkssp import (
     UNREACHABLE,
@@ -40,6 +40,7 @@ from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings
+from vkssp.gpu.mask import MASK_VARIABLE
 from vkssp.gpu.recording import Recording
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
@@ -372,6 +373,29 @@ def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.
         with Solver(each, device=device, order=order) as solver:
             assert solver.algorithm != "phast"
             assert np.array_equal(solver.distances(5), heap_dijkstra(each, 5))
+
+
+def test_a_device_that_binds_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs, with labels and without, and routes need no larger buffers than there are."""
+    monkeypatch.setenv(MASK_VARIABLE, "storage_range=65536")
+    graph, rng = prepare(grid(20)), np.random.default_rng(1)
+    sources, targets = rng.integers(0, 4, 70000), rng.integers(0, graph.num_nodes, 70000)
+    exact = np.array([heap_dijkstra(graph, source) for source in range(4)])
+    with open_device() as small:
+        for label_mib in (None, 0):
+            with Solver(graph, "phast", small, label_mib=label_mib) as solver:
+                assert np.array_equal(solver.pairs(sources, targets), exact[sources, targets])
+                check_path(graph, solver.path(0, 399), 0, 399, int(exact[0, 399]))
+
+
+def test_auto_where_supernodes_are_more_than_a_device_binds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MASK_VARIABLE, "storage_range=65536 -buffer_addresses")
+    graph = prepare(Graph.from_edges([0, 1], [1, 2], [3, 4], num_nodes=2000))
+    with open_device() as small:
+        with Solver(graph, device=small) as solver:
+            assert solver.algorithm != "phast" and solver.distance(0, 2) == 7
+        with pytest.raises(DeviceError, match="the hierarchy needs"):
+            Solver(graph, "phast", small)
 
 
 @pytest.mark.parametrize(

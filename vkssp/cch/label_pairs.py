@@ -24,6 +24,8 @@ LANES, MOST_LANES = 8, 64
 PIECE, LEAST_PIECE = 1 << 19, 1 << 16
 # Largest number of pieces that are copied, searched and read at the same time.
 _MOST_SLOTS = 8
+# Bytes of a pair: both nodes.
+_PAIR_BYTES = 8
 #: Storage buffers of the kernel.
 PAIR_BINDINGS = 4 + 2 * MOST_PARTS
 # Invocations of a workgroup, on a GPU and on a software device, and bytes of shared memory that each takes.
@@ -57,7 +59,7 @@ class _Slot(Resource):
         self.room, self._row_length, device = room, row_length, kernel.device
         self._device, self._bindings = device, list[Bindings]()
         try:
-            self._pairs = Buffer(device, 8 * room, mapped=True, name="the pairs of labels", owner=self)
+            self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs of labels", owner=self)
             self._answers = Buffer(device, 4 * room, mapped=True, name="the distances of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
             buffers = rows.records, rows.shared_nodes, self._pairs, self._answers
@@ -132,7 +134,8 @@ class LabelPairs(Resource):
     def find(self, sources: Uint32s, targets: Uint32s) -> Uint32s:
         """Return the distances of pairs of nodes, by the ids of the graph, shape (k,), uint32."""
         most = min(num_cores(), _MOST_SLOTS)
-        size = min(PIECE, max(LEAST_PIECE, -(-len(sources) // most)))
+        bound = 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1
+        size = min(PIECE, bound, max(LEAST_PIECE, -(-len(sources) // most)))
         pieces = [slice(first, first + size) for first in range(0, len(sources), size)]
         count = min(most, len(pieces))
         if self._slots and self._slots[0].room < size:

@@ -16,8 +16,8 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
 
-# Smallest and largest number of pairs that a submission has room for.
-_LEAST, _MOST = 64, 1 << 16
+# Smallest and largest number of pairs that a submission has room for, and bytes of a pair.
+_LEAST, _MOST, _PAIR_BYTES = 64, 1 << 16, 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each. Invocations of a
 # workgroup for few pairs, for many pairs, and on a software device.
 _FEW, _SIZE_FOR_FEW, _SIZE_FOR_MANY, _SOFTWARE_SIZE = 1024, 256, 128, 64
@@ -85,7 +85,7 @@ class Pairs(Resource):
         self._parts, self._room = [], 0
         device, self._ready, self._at_top = self._device, {}, None
         room = 1 << (count - 1).bit_length()
-        self._pairs = Buffer(device, 16 * room, mapped=True, name="the pairs", owner=self)
+        self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
         self._parts, self._room = [self._pairs, self._answers], room
 
@@ -181,8 +181,9 @@ class Pairs(Resource):
         """
         found, overflow = np.empty(len(pairs), np.uint32), np.empty(len(pairs), np.bool_)
         milliseconds = 0.0
-        for first in range(0, len(pairs), _MOST):
-            part = pairs[first : first + _MOST]
+        most = min(_MOST, 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1)
+        for first in range(0, len(pairs), most):
+            part = pairs[first : first + most]
             if len(part) > self._room:
                 self._make_room(max(_LEAST, len(part)))
             self._pairs.view()[: part.size] = part.reshape(-1)

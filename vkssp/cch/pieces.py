@@ -51,6 +51,14 @@ class Pieces(NamedTuple):
         return int(self.first_step[-1])
 
 
+def most_pieces(hierarchy: Hierarchy, most: int) -> tuple[int, int]:
+    """Return the number of pieces of the supernodes with more nodes than `most`, and no less than their ancestors."""
+    size = hierarchy.size
+    large = np.flatnonzero(size > most)
+    count = -(-size[large] // most)
+    return int(count.sum()), int((count * (size[large] + hierarchy.num_ancestors[large])).sum())
+
+
 def pieces_of(hierarchy: Hierarchy, most: int) -> Pieces:
     """Divide the supernodes of a hierarchy that have more nodes than `most` into pieces of about the same size."""
     size, num_ancestors, num_levels = hierarchy.size, hierarchy.num_ancestors, hierarchy.num_levels

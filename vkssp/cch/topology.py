@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from vkssp.cch import top as at_top
 from vkssp.cch.fronts import MOST_ROUNDS, Front, front_of, piece_size
-from vkssp.cch.pieces import Pieces, pieces_of
+from vkssp.cch.pieces import Pieces, most_pieces, pieces_of
 from vkssp.engine.arrays import Array, can_split, make_array
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -88,12 +88,13 @@ def ancestor_counts(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
     return outside, outside + np.arange(hierarchy.num_nodes) - np.repeat(first_node, hierarchy.size)
 
 
-def largest_array(hierarchy: Hierarchy) -> int:
+def largest_array(device: Device, hierarchy: Hierarchy) -> int:
     """Return the bytes of the largest array that every search needs, of those that may be in several buffers."""
+    pieces, ancestors = most_pieces(hierarchy, piece_size(device))
     return max(
         8 * hierarchy.num_arcs,
-        SUPERNODE.itemsize * hierarchy.num_supernodes,
-        4 * len(hierarchy.ancestor),
+        SUPERNODE.itemsize * (hierarchy.num_supernodes + pieces),
+        4 * (len(hierarchy.ancestor) + ancestors),
         8 * hierarchy.num_nodes,
     )
 
@@ -104,7 +105,7 @@ def is_split(device: Device, hierarchy: Hierarchy) -> bool:
     They have items for arcs, ancestors or supernodes, or are rows of arcs. All of them are split, or none is.
     """
     below = 4 * (hierarchy.num_nodes + 1) + 8 * len(hierarchy.ancestor)
-    return max(largest_array(hierarchy), below) > device.limits.buffer and can_split(device)
+    return max(largest_array(device, hierarchy), below) > device.limits.buffer and can_split(device)
 
 
 def supernodes_below(hierarchy: Hierarchy) -> Uint32s:
