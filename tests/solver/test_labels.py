@@ -20,11 +20,12 @@ from vkssp.cch import label_pairs
 from vkssp.cch import labels as device_labels
 from vkssp.cch.pairs import Pairs
 from vkssp.cpu import labels as cpu_labels
+from vkssp.cpu.device import CpuDevice
 from vkssp.cpu.phast import PhastCpu
 from vkssp.gpu.device import Device
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
-from vkssp.hierarchy.labels import LabelLayout
+from vkssp.hierarchy.labels import LabelLayout, label_layout_of
 from vkssp.hierarchy.supernodes import build
 from vkssp.solver import session
 
@@ -160,6 +161,16 @@ def test_memory_is_bounded(device: Device, where: str, monkeypatch: pytest.Monke
             before = solver.memory_bytes
             assert solver.pairs([5, 7, 9], [1000, 0, 3])[0] == scipy_dijkstra(graph, 5)[1000]
             assert (not searched) == are_used and (solver.memory_bytes - before > 1 << 17) == are_used
+
+
+def test_rows_beyond_numbers_of_32_bits_are_no_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CpuDevice, "free_bytes", lambda _: 2**60)
+    graph = prepare(grid(9))
+    with Solver(graph, "phast", "cpu", label_mib=1 << 24) as solver:
+        monkeypatch.setattr(label_layout_of(solver.session.renumbered.hierarchy), "units", 2**32)
+        searched.clear()
+        assert solver.pairs([3, 4], [70, 3]).tolist() == [heap_dijkstra(graph, 3)[70], heap_dijkstra(graph, 4)[3]]
+        assert searched
 
 
 @pytest.mark.parametrize("where", PLACES)

@@ -98,7 +98,9 @@ class Labels:
         self.directions = ()
         words, free = UNIT * layout.units, self._graph.device.free_bytes()
         needed = 4 * words * num_directions + 16 * len(layout.count) + layout.shared.nbytes
-        if not words or needed > min(free, MOST_MEMORY * free if budget is None else budget):
+        # Records have 32 bits for the first unit of a row.
+        are_numbers = 0 < layout.units < 2**32
+        if not are_numbers or needed > min(free, MOST_MEMORY * free if budget is None else budget):
             return False
         self.records = read_only(layout.records([len(layout.count)]))
         self.directions = tuple(np.empty(words, np.uint32) for _ in range(num_directions))
