@@ -169,6 +169,16 @@ def test_looking_for_zeros_leaves_other_damage_to_others(tmp_path: Path) -> None
         assert not has_zeros(path)
 
 
+def test_other_compressions_are_no_damage(tmp_path: Path) -> None:
+    path = next(path for path in write_extracts(tmp_path) if path.suffix == ".pbf")
+    (kind, header), (other, block), *_ = blobs_of(path.read_bytes())
+    packed = message_of([(2, len(block)), (7, b"(\xb5/\xfd")])
+    frame = message_of([(1, other), (3, len(packed))])
+    path.write_bytes(packed_blob(kind, header) + len(frame).to_bytes(4, "big") + frame + packed)
+    with pytest.raises(FormatError, match=r"compressed in a way .*zstd.*; write it anew by 'osmium cat -f pbf"):
+        import_extract(path)
+
+
 @pytest.mark.parametrize("name", ["a.osh", "a.osh.pbf", "a.OSH.bz2", "a.osc", "a.osc.gz", "a.osc.xml"])
 def test_histories_and_changes_by_name(tmp_path: Path, name: str) -> None:
     assert is_extract(name)

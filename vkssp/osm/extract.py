@@ -203,6 +203,11 @@ class Extract:
 
     def _unreadable(self, error: Exception) -> FormatError:
         reason = " ".join(str(error).split())
+        if "blobs not supported" in reason:
+            return FormatError(
+                f"{self._source} is compressed in a way that cannot be read here ({reason}); write it anew by 'osmium cat "
+                "-f pbf,pbf_compression=zlib'"
+            )
         return FormatError(f"{self._source} is no OpenStreetMap extract, or a truncated one ({reason}); get it again")
 
 
