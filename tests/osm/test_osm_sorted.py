@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import osmium
 import pytest
 
 from tests.support.fuzz_corpus import write_extracts
-from tests.support.mutations import blobs_damaged, bytes_damaged, fields_of, message_of
+from tests.support.mutations import blobs_damaged, bytes_damaged, fields_of, message_of, varint
 from tests.support.osm_maps import ANDORRA, EXTRACTS
 from tests.support.paths import ROOT
 from tests.support.pbf_blocks import blocks_of, joined, reblocked
@@ -220,6 +221,30 @@ def test_blocks_of_nodes_and_ways(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     blocks[7:9] = [(kind, message_of([table, fields_of(nodes)[1], group]))]
     path.write_bytes(joined(blocks))
     assert compiled(monkeypatch, path, turns="costs") == expected == by_pyosmium(monkeypatch, path, turns="costs")
+
+
+def relation(number: int, tags: list[bytes], ways: list[int]) -> tuple[bytes, bytes]:
+    """Return a block with a relation, whose tags are keys and values by turns, and whose members are ways."""
+    table = message_of([(1, text) for text in (b"", b"outer", *tags)])
+    keys, values = (bytes(range(first, 2 + len(tags), 2)) for first in (2, 3))
+    steps = b"".join(varint(2 * (way - before)) for before, way in pairwise([0, *ways]))
+    members: list[tuple[int, int | bytes]] = [(8, b"\x01" * len(ways)), (9, steps), (10, b"\x01" * len(ways))]
+    fields = message_of([(1, number), (2, keys), (3, values), *members])
+    return b"OSMData", message_of([(1, table), (2, message_of([(4, fields)]))])
+
+
+def test_blocks_without_objects(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They may be anywhere, also where the first block with relations is looked for by bisection."""
+    path = next(path for path in write_extracts(tmp_path) if path.suffix == ".pbf")
+    blobs = blocks_of(path.read_bytes(), 7)
+    around = [500, 501, 512, 513, 514, 515, 526, 527]
+    lake = relation(1000, [b"type", b"multipolygon", b"natural", b"water"], around)
+    others = [relation(1001 + number, [b"type", b"site"], around) for number in range(20)]
+    for at in range(1, len(blobs) + 20):
+        made = [*blobs, lake, *others]
+        made.insert(at, (b"OSMData", message_of([(1, b"")])))
+        path.write_bytes(joined(made))
+        assert outcome(monkeypatch, path, 0) == outcome(monkeypatch, path, 1 << 60), at
 
 
 def test_nodes_that_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

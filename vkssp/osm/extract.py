@@ -205,8 +205,8 @@ class Extract:
         reason = " ".join(str(error).split())
         if "blobs not supported" in reason:
             return FormatError(
-                f"{self._source} is compressed in a way that cannot be read here ({reason}); write it anew by 'osmium cat "
-                "-f pbf,pbf_compression=zlib'"
+                f"{self._source} is compressed in a way that cannot be read here ({reason}); write it anew by "
+                "'osmium cat -f pbf,pbf_compression=zlib'"
             )
         return FormatError(f"{self._source} is no OpenStreetMap extract, or a truncated one ({reason}); get it again")
 

@@ -549,7 +549,10 @@ class _Reading:
         low, high = 0, len(blobs)
         while low < high:
             middle = (low + high) // 2
-            if _Blocks(self._source, [blobs[middle]], self._room).kinds[1] >= kind:
+            last = _Blocks(self._source, [blobs[middle]], self._room).kinds[1]
+            if last == 0:  # it says nothing about those before it
+                raise UnusualError("a block without objects")
+            if last >= kind:
                 high = middle
             else:
                 low = middle + 1
