@@ -179,7 +179,7 @@ def test_an_error_while_an_array_is_made_leaves_nothing(small: Device, monkeypat
 
 
 def test_a_mask_names_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in ("storage=1", "storage_range=0", "storage_range", "timestamp_period=1"):
+    for wrong in ("storage=1", "storage_range=0", "storage_range", "timestamp_period=1", "-int46"):
         monkeypatch.setenv(MASK_VARIABLE, wrong)
         with pytest.raises(DeviceError, match=f"{MASK_VARIABLE} has '{wrong}'; give limits like storage_range="):
             open_device()

@@ -20,6 +20,8 @@ _MINIMUM_API = (1, 2)
 _KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
 # VkSubgroupFeatureFlagBits, in the order of their bits.
 _SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
+#: Features that devices may have, as `DeviceInfo.features` names them.
+FEATURES = ("int64", "int64_atomics", "buffer_addresses", *(f"subgroup_{name}" for name in _SUBGROUP_OPERATIONS))
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
 
 
@@ -274,6 +276,7 @@ def describe(index: int, physical: Any) -> DeviceInfo:
             "timestamp_period": float(limits.timestampPeriod) if timestamp_bits else 0.0,
         },
         features,
+        FEATURES,
     )
     return DeviceInfo(
         index=index,

@@ -18,7 +18,9 @@ from vkssp.errors import DeviceError
 MASK_VARIABLE = "VKSSP_MASK"
 
 
-def masked(limits: dict[str, Any], features: Collection[str]) -> tuple[dict[str, Any], frozenset[str]]:
+def masked(
+    limits: dict[str, Any], features: Collection[str], known: Collection[str]
+) -> tuple[dict[str, Any], frozenset[str]]:
     """Return the limits and features of a device that the mask leaves.
 
     Parameters
@@ -27,6 +29,8 @@ def masked(limits: dict[str, Any], features: Collection[str]) -> tuple[dict[str,
         Limits by the names of the fields of `Limits`.
     features : collection of str
         Features, as `DeviceInfo.features` names them.
+    known : collection of str
+        Features that any device may have.
 
     Raises
     ------
@@ -36,7 +40,7 @@ def masked(limits: dict[str, Any], features: Collection[str]) -> tuple[dict[str,
     left, lowered = set(features), dict(limits)
     for word in os.environ.get(MASK_VARIABLE, "").replace(",", " ").split():
         name, _, value = word.partition("=")
-        if word.startswith("-") and not value:
+        if word[:1] == "-" and word[1:] in known:
             left.discard(word[1:])
         elif isinstance(limits.get(name), int) and value.isdecimal() and int(value):
             lowered[name] = min(limits[name], int(value))
@@ -44,6 +48,6 @@ def masked(limits: dict[str, Any], features: Collection[str]) -> tuple[dict[str,
             names = ", ".join(each for each, limit in limits.items() if isinstance(limit, int))
             raise DeviceError(
                 f"{MASK_VARIABLE} has {shown(word)}; give limits like storage_range=65536 ({names}), or features to do "
-                "without, like -int64"
+                f"without, like -int64 ({', '.join(sorted(known))})"
             )
     return lowered, frozenset(left)
