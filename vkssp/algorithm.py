@@ -203,12 +203,16 @@ class FinishedRows:
     place : tuple of (Buffer, sequence of (int, int)) or None
         Buffer of rows on a device, and first row and end of the spans where these rows lie until the generator is
         resumed; None on the CPU, and for aggregates.
+    read_into : callable or None
+        Writes the rows to an array, of the shape and type of what `read` returns, and returns it; None if they have to
+        be copied.
     """
 
     overflow: npt.NDArray[np.bool_]
     read: Callable[[], npt.NDArray[Any]]
     sums: npt.NDArray[np.int64] | None = None
     place: tuple[Buffer, Sequence[tuple[int, int]]] | None = None
+    read_into: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None
 
 
 class Walker(Protocol):

@@ -8,6 +8,7 @@ a separate queue while the device searches.
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE
 from vkssp.prepared.blocks import place_bits
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
@@ -301,11 +302,9 @@ class BlockResidentBatch(Resource):
         spans = [(place, place + before_end), (0, count - before_end)]
         overflow = written[np.arange(first, first + count) % self.ring, 1] != 0
 
-        def read() -> Uint32s:
-            found = self.download.read(self._rows, [(row_bytes * begin, row_bytes * end) for begin, end in spans])
-            return found.view(np.uint32).reshape(count, self._num_wanted)
-
-        return FinishedRows(overflow, read, place=(self._rows, spans))
+        of_bytes = [(row_bytes * begin, row_bytes * end) for begin, end in spans]
+        read = partial(self.download.read_rows, self._rows, of_bytes, (count, self._num_wanted))
+        return FinishedRows(overflow, read, place=(self._rows, spans), read_into=read)
 
 
 class LoopLimitError(Exception):

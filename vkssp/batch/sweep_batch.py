@@ -8,8 +8,9 @@ while the device sweeps for the next ones.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -404,12 +405,15 @@ class SweepBatch(Resource):
         for first in range(0, count, self._most_rows):
             size = min(self._most_rows, count - first)
 
-            def read(first: int = first, size: int = size) -> npt.NDArray[Any]:
-                span = (row_bytes * first, row_bytes * (first + size))
-                found = self.download.read(self._finished[parity], [span])
-                if aggregation is not None:
-                    return aggregation.decode(found)
-                return found.view(np.uint32).reshape(size, self._num_wanted)
+            where = self._finished[parity], [(row_bytes * first, row_bytes * (first + size))]
+            if aggregation is not None:
+                yield FinishedRows(is_over[first : first + size], partial(self._decoded, aggregation, *where))
+                continue
+            read = partial(self.download.read_rows, *where, (size, self._num_wanted))
+            place = self._finished[parity], [(first, first + size)]
+            yield FinishedRows(is_over[first : first + size], read, place=place, read_into=read)
 
-            place = None if aggregation is not None else (self._finished[parity], [(first, first + size)])
-            yield FinishedRows(is_over[first : first + size], read, place=place)
+    def _decoded(
+        self, aggregation: BatchSums | Aggregation, source: Buffer, spans: Sequence[tuple[int, int]]
+    ) -> npt.NDArray[Any]:
+        return aggregation.decode(self.download.read(source, spans))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, ffi, lib, struct
+from vkssp.gpu.instance import HOST_ALLOCATION
 from vkssp.gpu.recording import Recording
 from vkssp.resource import Resource
 
@@ -44,6 +45,9 @@ class Buffer(Resource):
         Whether kernels bind the buffer; one that commands only copy to and from may be larger.
     addressed : bool
         Whether kernels reach the buffer by its address; see `SplitBuffer`. The device has ``buffer_addresses`` then.
+    host : numpy.ndarray, optional
+        Memory of the host that the buffer lies in, in place of the device's own, shape (nbytes,), uint8: whole pages,
+        which live until the buffer is closed. The device has the feature ``host_memory`` then.
 
     Raises
     ------
@@ -62,8 +66,9 @@ class Buffer(Resource):
         shared: bool = False,
         bound: bool = True,
         addressed: bool = False,
+        host: npt.NDArray[np.uint8] | None = None,
     ) -> None:
-        self.device, self.name = device, name
+        self.device, self.name, self._host = device, name, host
         self.nbytes = max(4, nbytes + -nbytes % 4)
         limit = device.limits.buffer if bound else device.limits.allocation
         if self.nbytes > limit:
@@ -82,11 +87,17 @@ class Buffer(Resource):
         if shared and len(queues) > 1:
             info.sharingMode = constant("VK_SHARING_MODE_CONCURRENT")
             info.queueFamilyIndexCount, info.pQueueFamilyIndices = len(queues), families
+        of_host = struct("VkExternalMemoryBufferCreateInfo", handleTypes=HOST_ALLOCATION)
+        if host is not None:
+            info.pNext = of_host
         self.handle = create("vkCreateBuffer", "VkBuffer", device.handle, info, ffi.NULL)
         self._memory = None
         super().__init__(owner or device)
         try:
-            self.allocate(mapped, addressed=addressed)
+            if host is None:
+                self.allocate(mapped, addressed=addressed)
+            else:
+                self.take(host)
         except BaseException:
             self.close()
             raise
@@ -117,6 +128,23 @@ class Buffer(Resource):
         call("vkBindBufferMemory", device.handle, self.handle, self._memory, 0)
         if mapped:
             self._pointer = create("vkMapMemory", "void*", device.handle, self._memory, 0, self.nbytes, 0)
+
+    def take(self, memory: npt.NDArray[np.uint8]) -> None:
+        """Let the buffer lie in memory of the host; called once, when the buffer is made."""
+        device = self.device
+        needs = ffi.new("VkMemoryRequirements*")
+        lib.vkGetBufferMemoryRequirements(device.handle, self.handle, needs)
+        pointer = ffi.cast("void*", memory.ctypes.data)
+        kind = device.memory_type(
+            needs.memoryTypeBits & device.types_of_host_memory(pointer),
+            constant("VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT") | constant("VK_MEMORY_PROPERTY_HOST_COHERENT_BIT"),
+        )
+        if kind is None or needs.size > self.nbytes:
+            raise DeviceError(f"{device.info.name} cannot import {self.name}")
+        host = struct("VkImportMemoryHostPointerInfoEXT", handleType=HOST_ALLOCATION, pHostPointer=pointer)
+        info = struct("VkMemoryAllocateInfo", pNext=host, allocationSize=self.nbytes, memoryTypeIndex=kind)
+        self._memory = create("vkAllocateMemory", "VkDeviceMemory", device.handle, info, ffi.NULL)
+        call("vkBindBufferMemory", device.handle, self.handle, self._memory, 0)
 
     @property
     def address(self) -> int:
@@ -154,7 +182,7 @@ class Buffer(Resource):
         return data.view(dtype)
 
     def _own_bytes(self) -> int:
-        return self.nbytes
+        return self.nbytes if self._host is None else 0
 
     def _release(self) -> None:
         lib.vkDestroyBuffer(self.device.handle, self.handle, ffi.NULL)

@@ -8,8 +8,19 @@ from typing import Any
 
 from vkssp.checks import shown
 from vkssp.errors import DeviceError
-from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
-from vkssp.gpu.instance import DeviceInfo, Instance, choose, describe, queue_family, transfer_family
+from vkssp.gpu.ffi import SUCCESS, array, call, constant, create, ffi, lib, struct
+from vkssp.gpu.host_memory import host_blocks
+from vkssp.gpu.instance import (
+    HOST_ALLOCATION,
+    HOST_MEMORY,
+    DeviceInfo,
+    Instance,
+    choose,
+    describe,
+    extension_names,
+    queue_family,
+    transfer_family,
+)
 from vkssp.gpu.pipeline import Pipelines
 from vkssp.log import logger
 from vkssp.memory import require_addresses
@@ -37,6 +48,8 @@ class Device(Resource):
         Description of the device.
     lock : threading.RLock
         Lock around the calls that Vulkan allows only one thread to make at a time, above all submissions to a queue.
+    polling : threading.Lock
+        Lock that the one thread holds that polls for the end of its work; others sleep.
     kept : Resource
         Owner of the objects that all users of the device share.
     pipelines : Pipelines
@@ -70,6 +83,7 @@ class Device(Resource):
         self.transfer_queue = self._queue(self.transfer_family)
         # Reentrant: a garbage collection while the lock is held may finalize an object that must wait for a queue.
         self.lock = threading.RLock()
+        self.polling = threading.Lock()
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}
@@ -122,13 +136,14 @@ class Device(Resource):
         return queue[0]
 
     def _create(self) -> Any:
-        kind = ("vkEnumerateDeviceExtensionProperties", "VkExtensionProperties")
-        names = {text(p.extensionName) for p in enumerate_all(*kind, self.physical, ffi.NULL)}
+        names = extension_names(self.physical)
         self.has_memory_budget = "VK_EXT_memory_budget" in names
         # The specification demands that this extension be enabled if the device offers it (MoltenVK does).
         extensions = [b"VK_KHR_portability_subset"] if "VK_KHR_portability_subset" in names else []
         if self.has_memory_budget:
             extensions.append(b"VK_EXT_memory_budget")
+        if "host_memory" in self.info.features:
+            extensions.append(HOST_MEMORY.encode())
         families = sorted({self.family, self.transfer_family})
         priorities = array("float", [1.0])
         queues = ffi.new("VkDeviceQueueCreateInfo[]", len(families))
@@ -162,6 +177,16 @@ class Device(Resource):
                 if allowed >> index & 1 and properties.memoryTypes[index].propertyFlags & wanted == wanted:
                     return index
         return None
+
+    def types_of_host_memory(self, pointer: Any) -> int:
+        """Return the bit set of the memory types by which the device can use memory of the host."""
+        name = b"vkGetMemoryHostPointerPropertiesEXT"
+        function = lib.vkGetDeviceProcAddr(self.handle, name)
+        if function == ffi.NULL:
+            return 0
+        get = ffi.cast("VkResult(*)(VkDevice, uint32_t, const void*, VkMemoryHostPointerPropertiesEXT*)", function)
+        found = struct("VkMemoryHostPointerPropertiesEXT")
+        return int(found.memoryTypeBits) if get(self.handle, HOST_ALLOCATION, pointer, found) == SUCCESS else 0
 
     def available(self, memory_type: int) -> int:
         """Return the number of bytes of a memory type that can still be allocated, as far as the driver reports."""
@@ -221,6 +246,7 @@ class Device(Resource):
                     continue
 
     def _release(self) -> None:
+        host_blocks.forget()
         handle = self.handle
         lib.vkDeviceWaitIdle(handle)
         self._handle = None  # first: an interrupt of the next call comes after it, and then nothing may use the handle

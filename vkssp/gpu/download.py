@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.host_memory import Place, host_blocks
 from vkssp.gpu.recording import Recording
 from vkssp.resource import Resource
 
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device
 
-#: Size of a piece in bytes, and number of pieces: some are being filled while the host reads others.
-PIECE_BYTES, PIECES = 8 << 20, 4
+#: Size of a piece in bytes, and most and fewest pieces: some are being filled while the host reads others.
+PIECE_BYTES, MOST_PIECES, LEAST_PIECES = 4 << 20, 16, 4
 
 
 class Download(Resource):
@@ -35,10 +36,12 @@ class Download(Resource):
     """
 
     def __init__(self, device: Device, most_bytes: int, owner: Resource) -> None:
-        self._piece_bytes = max(4, min(PIECE_BYTES, most_bytes))
-        count = max(1, min(PIECES, -(-most_bytes // self._piece_bytes)))
+        self._device, self._piece_bytes = device, max(4, min(PIECE_BYTES, most_bytes))
+        cores = os.cpu_count() or 1
+        pieces = min(MOST_PIECES, max(LEAST_PIECES, cores))
+        count = max(1, min(pieces, -(-most_bytes // self._piece_bytes)))
         # A single thread copies more slowly than the bus delivers.
-        self._threads = ThreadPoolExecutor(min(count, os.cpu_count() or 1), "vkssp-download")
+        self._threads = ThreadPoolExecutor(min(count, cores), "vkssp-download")
         super().__init__(owner)
         try:
             self._pieces = [
@@ -54,11 +57,14 @@ class Download(Resource):
                 for _ in range(count)
             ]
             self._recordings = [Recording(device, self, copies=True) for _ in range(count)]
+            self._direct = Recording(device, self, copies=True)
         except BaseException:
             self.close()
             raise
 
-    def read(self, source: Buffer, spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.uint8]:
+    def read(
+        self, source: Buffer, spans: Sequence[tuple[int, int]], into: npt.NDArray[np.uint8] | None = None
+    ) -> npt.NDArray[np.uint8]:
         """Return bytes of a buffer, which must not be written to in the meantime.
 
         Parameters
@@ -67,13 +73,67 @@ class Download(Resource):
             Shared buffer; the device must have finished writing to it.
         spans : sequence of (int, int)
             First byte and end of each span; the spans are concatenated.
+        into : numpy.ndarray, optional
+            Where to write the bytes, shape (bytes,), uint8; by default a new array.
 
         Returns
         -------
         numpy.ndarray
             Shape (bytes,), uint8.
         """
-        found = np.empty(sum(end - begin for begin, end in spans), np.uint8)
+        found = host_blocks.array(sum(end - begin for begin, end in spans)) if into is None else into
+        place = host_blocks.place_of(found, self._device)
+        if place is None:
+            self._read_in_pieces(source, spans, found)
+        else:
+            self._read_directly(source, spans, found, place)
+        return found
+
+    def read_rows(
+        self,
+        source: Buffer,
+        spans: Sequence[tuple[int, int]],
+        shape: tuple[int, int],
+        into: npt.NDArray[Any] | None = None,
+    ) -> npt.NDArray[Any]:
+        """Return bytes of a buffer as rows of words, uint32; see `read`.
+
+        Parameters
+        ----------
+        source, spans
+            See `read`.
+        shape : tuple of (int, int)
+            Number of rows, and of words in each.
+        into : numpy.ndarray, optional
+            Array of this shape to write to, uint32, used if its items are contiguous.
+        """
+        place = None
+        if into is not None and into.dtype == np.uint32 and into.shape == shape and into.flags.c_contiguous:
+            place = into.reshape(-1).view(np.uint8)
+        return self.read(source, spans, place).view(np.uint32).reshape(shape)
+
+    def _read_directly(
+        self, source: Buffer, spans: Sequence[tuple[int, int]], found: npt.NDArray[np.uint8], place: Place
+    ) -> None:
+        """Let the device copy bytes of a buffer to an array."""
+        recording, at = self._direct, 0
+        with recording.record():
+            recording.barrier("transfer", "transfer")
+            for begin, end in spans:
+                place.record_copy(recording, source, begin, end, at)
+                at += end - begin
+            recording.barrier("transfer", "host")
+        try:
+            recording.submit()
+            recording.wait()
+        except BaseException:
+            self._device.settle()  # it may still write, also after Ctrl-C
+            if self._device.is_abandoned:
+                host_blocks.lose(found)
+            raise
+
+    def _read_in_pieces(self, source: Buffer, spans: Sequence[tuple[int, int]], found: npt.NDArray[np.uint8]) -> None:
+        """Copy bytes of a buffer to an array by way of the pieces."""
         taken: list[Future[None] | None] = [None] * len(self._pieces)
         place = number = 0
         try:
@@ -95,7 +155,6 @@ class Download(Resource):
             for one in taken:
                 if one is not None:
                     one.exception()
-        return found
 
     def _copy(self, slot: int, source: Buffer, start: int, size: int) -> None:
         recording = self._recordings[slot]

@@ -26,7 +26,7 @@ else:
 ffi: Any = None if vk is None else vk.ffi
 lib: Any = None if vk is None else vk.lib
 
-SUCCESS, TIMEOUT, INCOMPLETE, DEVICE_LOST = 0, 2, 5, -4
+SUCCESS, NOT_READY, TIMEOUT, INCOMPLETE, DEVICE_LOST = 0, 1, 2, 5, -4
 # The table in the `vulkan` package has the wrong sign for some of these codes.
 _RESULTS = {
     1: "VK_NOT_READY",

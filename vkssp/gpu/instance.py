@@ -15,6 +15,8 @@ from vkssp.gpu.mask import masked
 from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
 
+#: Extension by which buffers lie in memory of the host, and VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT.
+HOST_MEMORY, HOST_ALLOCATION = "VK_EXT_external_memory_host", 0x80
 _MINIMUM_API = (1, 2)
 # VkPhysicalDeviceType, in the order of preference.
 _KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
@@ -94,7 +96,7 @@ class DeviceInfo:
     features : frozenset of str
         Features beyond Vulkan 1.2's minimum that kernels may need: ``subgroup_basic``, ``subgroup_ballot`` and the
         like in compute shaders, ``int64`` and ``int64_atomics`` on storage buffers, ``buffer_addresses`` for arrays
-        that one binding cannot span.
+        that one binding cannot span, ``host_memory`` for buffers that lie in memory of the host.
     uuid : str
         The driver's identifier of device and driver build, in hexadecimal; it names the file of the pipeline cache.
     unusable : str
@@ -261,6 +263,8 @@ def describe(index: int, physical: Any) -> DeviceInfo:
             features.add("int64_atomics")
         if optional_1_2.bufferDeviceAddress:
             features.add("buffer_addresses")
+        if HOST_MEMORY in extension_names(physical):
+            features.add("host_memory")
     core = properties.properties
     limits = core.limits
     lowered, left = masked(
@@ -290,6 +294,12 @@ def describe(index: int, physical: Any) -> DeviceInfo:
         uuid=uuid,
         unusable=unusable,
     )
+
+
+def extension_names(physical: Any) -> set[str]:
+    """Return the names of the extensions of a device."""
+    kind = ("vkEnumerateDeviceExtensionProperties", "VkExtensionProperties")
+    return {text(one.extensionName) for one in enumerate_all(*kind, physical, ffi.NULL)}
 
 
 def offered_features(physical: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from vkssp.errors import DeviceError
-from vkssp.gpu.ffi import TIMEOUT, array, call, constant, create, ffi, lib, struct
+from vkssp.gpu.ffi import NOT_READY, TIMEOUT, array, call, constant, create, ffi, lib, struct
 from vkssp.resource import Resource
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Seconds after which the wait for a submission ends with an error: a software device may be slow, a hung one may never
 #: answer.
 PATIENCE = 600.0
+# Time for which a fence is polled: a thread that sleeps wakes up some 30 us after the end of the work. Most single
+# queries take less, and beside longer ones it does not matter. A software device needs the core itself.
+_POLLING_NS = 300_000
 _SLICE_NS = 200_000_000  # length of one wait; Python can handle Ctrl-C between two waits
 _COMPUTE_STAGE, _TRANSFER_STAGE, _HOST_STAGE = 0x800, 0x1000, 0x4000
 _SHADER_READ_WRITE, _TRANSFER_READ_WRITE, _HOST_READ_WRITE = 0x20 | 0x40, 0x800 | 0x1000, 0x2000 | 0x4000
@@ -207,6 +210,13 @@ class Recording(Resource):
             self.pending, self._with = False, None
             return
         handle, deadline = self.device.handle, time.monotonic() + PATIENCE
+        if self.device.info.kind != "cpu" and self.device.polling.acquire(blocking=False):
+            try:
+                end = time.perf_counter_ns() + _POLLING_NS
+                while lib.vkGetFenceStatus(handle, self._fence) == NOT_READY and time.perf_counter_ns() < end:
+                    pass
+            finally:
+                self.device.polling.release()
         while call("vkWaitForFences", handle, 1, self._fences, 1, _SLICE_NS, allow=(TIMEOUT,)) == TIMEOUT:
             if self.device.is_abandoned or time.monotonic() > deadline:
                 raise self.device.abandon(f"has not answered for {PATIENCE:.0f} s; it may hang")

@@ -18,7 +18,9 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from vkssp.algorithm import AUTO, CPU, Terminal
 from vkssp.cores import num_cores
@@ -212,6 +214,7 @@ class HybridSession(Resource):
         limit: int | None = None,
         aggregates: Aggregates | None = None,
         trees: bool = False,
+        into: Distances | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, some rows at a time; see `RowSource.row_blocks`."""
         rows, columns = len(seeds), graph.num_nodes if whole or trees else len(nodes)
@@ -237,9 +240,15 @@ class HybridSession(Resource):
                 cpu_us = cpu_pairs_us if is_of_pairs(CPU, rows * columns, size) else cpu_us
         session, began = self._faster(query, cpu_us, device_us), time.perf_counter()
         # A small table is ready here.
-        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates, trees=trees)
+        blocks = session.row_blocks(
+            graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates, trees=trees, into=into
+        )
         spent = time.perf_counter() - began
         return self._timed(blocks, spent, lambda seconds: self._learn(query, session, cpu_us, device_us, seconds))
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
+        """Return a new array for results; see `RowSource.empty`."""
+        return self._main.empty(shape, dtype)
 
     def _timed(
         self, blocks: Generator[RowBlock, None, None], spent: float, learn: Callable[[float], None]

@@ -258,13 +258,14 @@ class SolverPool(Resource):
         limit: int | None = None,
         aggregates: Aggregates | None = None,
         trees: bool = False,
+        into: Distances | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, by all devices; see `RowSource.row_blocks`."""
         nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
         whole, self._own.answering = flag(whole, "whole"), None
         with self.holding():
             groups = checked_groups(self._weights.renumbered, seeds, self.distance_type)
-        return self._blocks(graph, groups, nodes, whole or trees, most, aggregates, trees)
+        return self._blocks(graph, groups, nodes, whole or trees, most, aggregates, trees, into)
 
     def _blocks(
         self,
@@ -275,6 +276,7 @@ class SolverPool(Resource):
         limit: int,
         aggregates: Aggregates | None,
         trees: bool,
+        into: Distances | None,
     ) -> Generator[RowBlock, None, None]:
         wanted = graph.num_nodes if whole else len(nodes)
 
@@ -287,7 +289,7 @@ class SolverPool(Resource):
 
             def make(first: int, end: int) -> Generator[RowBlock, None, None]:
                 with member.used():
-                    yield from maker.rows(seeds.between(first, end))
+                    yield from maker.rows(seeds.between(first, end), None if into is None else into[first:end])
 
             batch = at_once if at_once > 1 else _FEW_ROWS
             return Worker(batch, make, lambda error: self._is_lost(member, error), maker.close)
@@ -305,6 +307,10 @@ class SolverPool(Resource):
         self._check_open()
         with self._weights.lock.helped():
             yield
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
+        """Return a new array for results; see `RowSource.empty`."""
+        return self._left()[0].solver.session.empty(shape, dtype)
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `Solver.from_seeds`."""

@@ -167,13 +167,20 @@ class RowMaker:
         self._batch: BlockResidentRows | LabelTable | SweepBatch | Rows | None = None
         self._copy: object = None  # the copy of the graph that the reader and the batch belong to
 
-    def once(self, seeds: Groups) -> Generator[RowBlock, None, None]:
+    def once(self, seeds: Groups, into: Distances | None = None) -> Generator[RowBlock, None, None]:
         """Make the rows of some groups of seeds, and close the maker; see `rows`."""
-        with closing(self), closing(self.rows(seeds)) as blocks:
+        with closing(self), closing(self.rows(seeds, into)) as blocks:
             yield from blocks
 
-    def rows(self, seeds: Groups) -> Generator[RowBlock, None, None]:
+    def rows(self, seeds: Groups, into: Distances | None = None) -> Generator[RowBlock, None, None]:
         """Make the rows of some groups of seeds, by the graph's ids.
+
+        Parameters
+        ----------
+        seeds : Groups
+            The seeds.
+        into : numpy.ndarray, optional
+            Array of the rows, which they may be written to; see `RowSource.row_blocks`.
 
         Yields
         ------
@@ -186,13 +193,14 @@ class RowMaker:
             moved = seeds.moved(self._node)
             while len(moved):
                 done = 0
-                for block in self._blocks(moved):
+                for block in self._blocks(moved, into):
                     done += len(block)
                     yield block
                 moved = moved.since(done)  # rows are left if the graph was copied to the device again
+                into = None if into is None else into[done:]
             on_error.pop_all()
 
-    def _blocks(self, seeds: Groups) -> Generator[RowBlock, None, None]:
+    def _blocks(self, seeds: Groups, into: Distances | None) -> Generator[RowBlock, None, None]:
         """Make rows while the same copy of the graph is on the device."""
         wanted, limit = self._wanted, self._limit
         with self._holding():
@@ -214,7 +222,10 @@ class RowMaker:
                     finished = next(made, None)
                     if finished is None:
                         return
-                    found = finished.read()
+                    if into is None or finished.read_into is None:
+                        found = finished.read()
+                    else:
+                        found = finished.read_into(into[done : done + len(finished.overflow)])
                     arcs = self._arcs_of(finished, found) if self._tree_arcs is not None else None
                 sums, groups = finished.sums, seeds.between(done, done + len(found))
                 # Only a separate search tells whether a sum that overflowed matters.

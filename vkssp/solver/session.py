@@ -30,6 +30,7 @@ from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.rows import Rows, SearchRows, SweepRows, WideSearchRows, rows_at_once, searches_suit, settled_nodes
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.gpu.host_memory import host_blocks
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.distance_type import Distances
 from vkssp.graph.units import Units
@@ -347,6 +348,7 @@ class Session(Resource):
         limit: int | None = None,
         aggregates: Aggregates | None = None,
         trees: bool = False,
+        into: Distances | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`."""
         nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
@@ -361,7 +363,14 @@ class Session(Resource):
         if block is not None:
             return (one for one in (block,))
         maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=most, aggregates=aggregates, trees=trees)
-        return maker.once(groups)
+        return maker.once(groups, into)
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
+        """Return a new array for results; see `RowSource.empty`."""
+        if self.shared.place == CPU:
+            return np.empty(shape, dtype)
+        found: Distances = host_blocks.array(dtype.itemsize * shape[0] * shape[1]).view(dtype).reshape(shape)
+        return found
 
     def _by_pairs(self, groups: Groups, nodes: Uint32s, limit: int) -> RowBlock | None:
         """Return a small table, each entry found as a pair; None if the table is large, or a distance overflows."""

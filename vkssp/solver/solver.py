@@ -511,11 +511,16 @@ class Solver(Resource):
         limit: int | None = None,
         aggregates: Aggregates | None = None,
         trees: bool = False,
+        into: Distances | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds; see `RowSource.row_blocks`."""
         return self._queries.row_blocks(
-            graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates, trees=trees
+            graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates, trees=trees, into=into
         )
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
+        """Return a new array for results; see `RowSource.empty`."""
+        return self._queries.empty(shape, dtype)
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""

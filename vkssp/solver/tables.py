@@ -47,6 +47,7 @@ class RowSource(Rescalable, Protocol):
         limit: int | None = None,
         aggregates: Aggregates | None = None,
         trees: bool = False,
+        into: Distances | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
 
@@ -71,6 +72,9 @@ class RowSource(Rescalable, Protocol):
         trees : bool
             Whether rows are whole, and blocks also have the arcs of their shortest-path trees; see
             `vkssp.Solver.trees`.
+        into : numpy.ndarray, optional
+            Array of all rows. The distances of a block may be written to their place in it, and are a part of it then;
+            otherwise the caller copies them.
 
         Returns
         -------
@@ -83,6 +87,9 @@ class RowSource(Rescalable, Protocol):
         QueryError
             If there is no such node, or while blocks are made, if weights have changed meanwhile.
         """
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
+        """Return a new array for results, to which the devices of this source write fast; its values are arbitrary."""
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
@@ -107,6 +114,7 @@ def rows(
     nodes: Uint32s,
     *,
     limit: int | None = None,
+    into: Distances | None = None,
 ) -> Generator[Distances, None, None]:
     """Return distances from seeds to nodes if the caller needs all of them; see `RowSource.row_blocks`.
 
@@ -122,7 +130,7 @@ def rows(
     DistanceOverflowError
         While blocks are made, if a distance to one of the nodes does not fit into its bits.
     """
-    return fitting(source.row_blocks(graph, seeds, nodes, limit=limit), source.distance_type)
+    return fitting(source.row_blocks(graph, seeds, nodes, limit=limit, into=into), source.distance_type)
 
 
 def distances(solver: RowSource, source: Any, limit: Any, chunked: bool) -> Distances | Iterator[Distances]:
@@ -169,13 +177,14 @@ def _table(
         cure = "ask for blocks of rows by chunked=True, or for a file by write_table"
         require(units.dtype.itemsize * shape[0] * shape[1], what, cure)
 
-    def blocks(graph: Graph) -> Generator[Distances, None, None]:
+    def blocks(graph: Graph, into: Distances | None = None) -> Generator[Distances, None, None]:
         units = graph.units.typed(kind)
-        found = rows(source, graph, Groups.of_nodes(tails), heads, limit=units.limit(limit))
+        found = rows(source, graph, Groups.of_nodes(tails), heads, limit=units.limit(limit), into=into)
         return found if units.scale is None else _in_units(found, units)
 
     if not chunked:
-        return _gathered(blocks(graph), shape, units.dtype)
+        whole = source.empty(shape, units.dtype)
+        return _gathered(blocks(graph, whole if units.scale is None else None), whole)
     return blocks(graph) if units.scale is None else restarting(source, graph, blocks)
 
 
@@ -185,15 +194,14 @@ def _in_units(blocks: Generator[Distances, None, None], units: Units) -> Generat
         yield from map(units.values, blocks)
 
 
-def _gathered(blocks: Iterator[Distances], shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
-    """Return blocks of rows as one array of a shape."""
-    whole, at = np.empty((0, shape[1]), dtype), 0
+def _gathered(blocks: Iterator[Distances], whole: Distances) -> Distances:
+    """Return blocks of rows as one array, `whole` if they are several; some may be parts of it already."""
+    at = 0
     # To the end: the maker of the rows keeps its buffers for the next table only if it is not stopped before.
     for block in blocks:
-        if len(block) == shape[0]:
+        if len(block) == len(whole) and not np.may_share_memory(block, whole):
             whole = block  # not copied
-        else:
-            whole = np.empty(shape, dtype) if at == 0 else whole
+        elif not np.may_share_memory(block, whole):
             copy_to(whole[at : at + len(block)].reshape(-1), block.reshape(-1))
         at += len(block)
     return whole

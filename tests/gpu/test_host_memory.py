@@ -1,0 +1,119 @@
+"""Memory of results: kept for later results, written by the device from its second use on, and given back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conftest import open_device
+from vkssp import Graph, Solver
+from vkssp.gpu import host_memory
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.download import Download
+from vkssp.gpu.host_memory import LEAST_BYTES, HostBlock, HostBlocks, host_blocks
+
+SIZE = LEAST_BYTES + 12_345  # no whole page
+
+
+@pytest.fixture
+def filled(device: Device) -> tuple[Buffer, np.ndarray]:
+    """Return a buffer of random bytes, and the bytes."""
+    values = np.random.default_rng(1).integers(0, 256, 4 * LEAST_BYTES, np.uint8)
+    buffer = Buffer(device, len(values), shared=True)
+    buffer.write(values)
+    return buffer, values
+
+
+def address(array: np.ndarray) -> int:
+    """Return the address of an array's first item."""
+    return array.ctypes.data
+
+
+def test_a_block_serves_one_array_after_the_other() -> None:
+    """Memory is used again when an array and its views have ended, not before, and by arrays of about its size."""
+    blocks = HostBlocks()
+    first = blocks.array(SIZE)
+    view, where = first[10:20].view(np.uint8), address(first)
+    del first
+    second = blocks.array(SIZE)
+    assert address(second) != where, "a view of the first array still lies there"
+    del view
+    assert address(blocks.array(2 * SIZE)) != where
+    again = blocks.array(SIZE - 100)
+    assert address(again) == where
+    assert again.shape == (SIZE - 100,)
+    assert blocks.array(LEAST_BYTES - 1).flags.owndata
+
+
+def test_memory_is_not_kept_beyond_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest blocks are given up if those without arrays are too large a part of the free memory."""
+    made = list[int]()
+
+    def make(size: int) -> HostBlock:
+        made.append(size)
+        return HostBlock(size)
+
+    monkeypatch.setattr(host_memory, "free_bytes", lambda: 40 * LEAST_BYTES)
+    monkeypatch.setattr(host_memory, "HostBlock", make)
+    blocks = HostBlocks()
+    arrays = [blocks.array(2 * LEAST_BYTES) for _ in range(4)]
+    assert len(made) == 4
+    arrays.clear()
+    arrays = [blocks.array(2 * LEAST_BYTES) for _ in range(4)]
+    assert len(made) == 5, "an eighth of 40 + 8 units are 6, three blocks of 2"
+
+
+@pytest.mark.parametrize("spans", [[(0, SIZE)], [(5, LEAST_BYTES), (0, 0), (LEAST_BYTES + 3, 2 * LEAST_BYTES + 1)]])
+def test_the_device_writes_to_memory_that_was_used_before(
+    device: Device, filled: tuple[Buffer, np.ndarray], spans: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Downloads by pieces, into memory used again, and into it in several parts have the bytes of the buffer."""
+    monkeypatch.setattr(host_memory, "_IMPORT_BYTES", 2 << 20)
+    host_blocks.forget()
+    buffer, values = filled
+    want = np.concatenate([values[begin:end] for begin, end in spans])
+    with Download(device, len(values), device) as download:
+        for number in range(3):
+            found = download.read(buffer, spans)
+            place = host_blocks.place_of(found, device)
+            assert (place is None) == (number == 0 or "host_memory" not in device.info.features)
+            assert place is None or len(place.buffers) > 1
+            np.testing.assert_array_equal(found, want)
+            into = found[: 3 << 20]
+            if len(spans) == 1:  # a part of an array
+                download.read(buffer, [(1, 1 + len(into))], into)
+                np.testing.assert_array_equal(into, values[1 : 1 + len(into)])
+            del found, into
+
+
+def test_arrays_outlive_their_device_and_others_import_them(may_use_vulkan: None) -> None:
+    """An array stays as it is when the device that wrote to it is closed, and its memory serves the next device."""
+    host_blocks.forget()
+    values = np.arange(SIZE // 4, dtype=np.uint32)
+    for _ in range(2):
+        with open_device() as device:
+            buffer = Buffer(device, values.nbytes, shared=True)
+            buffer.write(values)
+            download = Download(device, values.nbytes, device)
+            download.read(buffer, [(0, values.nbytes)])
+            found = download.read(buffer, [(0, values.nbytes)])
+        np.testing.assert_array_equal(found.view(np.uint32), values)
+        found[:] = 0
+        del found
+
+
+def test_tables_are_written_in_place(device: Device) -> None:
+    """Rows go to the array of the whole table, whose memory is used again; wrong copies would be seen."""
+    rng = np.random.default_rng(7)
+    count, arcs = 3000, 9000
+    graph = Graph.from_edges(
+        rng.integers(0, count, arcs), rng.integers(0, count, arcs), rng.integers(1, 100, arcs), num_nodes=count
+    )
+    sources, targets = rng.integers(0, count, 1200), rng.integers(0, count, 1000)
+    want = Solver(graph, "dijkstra", "cpu").table(sources, targets)
+    with Solver(graph, "block_resident", device=device) as solver:
+        for _ in range(3):
+            found = solver.table(sources, targets)
+            np.testing.assert_array_equal(found, want)
+            del found
