@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import vkssp
 from tests.conftest import open_device
-from vkssp import Graph, Solver
+from vkssp import DistanceOverflowError, Graph, Solver
+from vkssp.generate import road_grid
 from vkssp.gpu import host_memory
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -117,3 +119,29 @@ def test_tables_are_written_in_place(device: Device) -> None:
             found = solver.table(sources, targets)
             np.testing.assert_array_equal(found, want)
             del found
+
+
+@pytest.mark.parametrize("algorithm", ["near_far", "phast", "block_resident"])
+def test_many_distances_are_sorted_on_the_device(
+    algorithm: str, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Distances of all nodes come by the caller's ids, with and without a limit, and where sums do not fit."""
+    for module in ("vkssp.solver.session", "vkssp.engine.gather", "vkssp.gpu.download"):
+        monkeypatch.setattr(f"{module}.LEAST_BYTES", 0)
+    graph = road_grid(20, seed=3)
+    order = np.random.default_rng(5).permutation(graph.num_nodes)
+    heavy = graph.weight.astype(np.int64)
+    heavy[graph.tail == 7] = 2**32 - 2
+    for weights in (graph.weight, heavy):
+        mixed = Graph.from_edges(order[graph.tail], order[graph.head], weights, num_nodes=graph.num_nodes)
+        mixed = vkssp.prepare(mixed) if algorithm == "phast" else mixed
+        with Solver(mixed, algorithm, device) as solver, Solver(mixed, "dijkstra", "cpu") as reference:
+            for source in (0, int(order[7]), 0):
+                for limit in (None, 500):
+                    try:
+                        want = reference.distances(source, limit=limit)
+                    except DistanceOverflowError:
+                        with pytest.raises(DistanceOverflowError):
+                            solver.distances(source, limit=limit)
+                    else:
+                        np.testing.assert_array_equal(solver.distances(source, limit=limit), want)

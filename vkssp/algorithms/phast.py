@@ -44,6 +44,7 @@ from vkssp.engine.voronoi import DeviceVoronoi
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
+from vkssp.gpu.download import read_values
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
@@ -403,7 +404,7 @@ class Phast(Resource):
     def read(self) -> Uint32s:
         """Return the distances of the last search; see `Algorithm`."""
         self._sweep_once()
-        return self.distances.read(np.uint32, self._graph.num_nodes)
+        return read_values(self.distances, np.uint32, self._graph.num_nodes)
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the levels of the last search as iterations, upward searches first; see `Algorithm`."""

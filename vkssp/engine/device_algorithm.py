@@ -19,6 +19,7 @@ from vkssp.engine.shaders import needs_of, shader_of, widened
 from vkssp.engine.voronoi import DeviceVoronoi
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.download import read_values
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
@@ -368,7 +369,7 @@ class DeviceAlgorithm(Resource):
 
     def read(self) -> npt.NDArray[Any]:
         """Return the distances of the last search; see `Algorithm`."""
-        return self.distances.read(self.distance_type.dtype, self._num_nodes)
+        return read_values(self.distances, self.distance_type.dtype, self._num_nodes)
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the iterations of the last search; see `Algorithm`."""

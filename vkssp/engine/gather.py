@@ -9,6 +9,8 @@ import numpy.typing as npt
 from vkssp.engine.shaders import shader_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
+from vkssp.gpu.download import read_values
+from vkssp.gpu.host_memory import LEAST_BYTES
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
@@ -49,7 +51,9 @@ class Gather(Resource):
         try:
             wanted = Buffer(device, nodes.nbytes, name="the nodes to gather", owner=self)
             self.gathered = Buffer(device, nbytes, name="the gathered distances", owner=self)
-            self._mapped = Buffer(device, nbytes, mapped=True, name="the mapped distances", owner=self)
+            self._mapped: Buffer | None = None  # many are copied by several threads
+            if nbytes < LEAST_BYTES:
+                self._mapped = Buffer(device, nbytes, mapped=True, name="the mapped distances", owner=self)
             size = min(256, device.limits.workgroup_size)
             name = shader_of("gather", distance_type)
             kernel = Kernel(device, name, bindings=3, push_constants=1, workgroup_size=size, owner=self)
@@ -61,9 +65,10 @@ class Gather(Resource):
                 recording.bind(bound)
                 recording.push(bound, self.count)
                 recording.dispatch(min(max(1, -(-self.count // size)), device.limits.workgroups))
-                recording.barrier("compute", "transfer")
-                recording.copy(self.gathered, self._mapped, nbytes)
-                recording.barrier("transfer", "host")
+                recording.barrier("compute", "all")
+                if self._mapped is not None:
+                    recording.copy(self.gathered, self._mapped, nbytes)
+                    recording.barrier("transfer", "host")
         except BaseException:
             self.close()
             raise
@@ -72,5 +77,7 @@ class Gather(Resource):
         """Return the distances, in the order of the nodes, shape (k,), uint32 or uint64."""
         self._recording.submit()
         self._recording.wait()
+        if self._mapped is None:
+            return read_values(self.gathered, self._dtype, self.count)
         found: npt.NDArray[Any] = self._mapped.view(self._dtype)[: self.count].copy()
         return found

@@ -32,6 +32,7 @@ from vkssp.engine.path import PathWalker
 from vkssp.engine.voronoi import DeviceVoronoi
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
+from vkssp.gpu.download import read_values
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
@@ -278,7 +279,7 @@ class ReducedSearch(Resource):
 
     def read(self) -> Uint32s:
         """Return the distances of the last search; see `Algorithm`."""
-        return self.distances.read(np.uint32, self._graph.num_nodes)
+        return read_values(self.distances, np.uint32, self._graph.num_nodes)
 
     @property
     def is_current(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.gpu.buffer import Buffer
-from vkssp.gpu.host_memory import Place, host_blocks
+from vkssp.gpu.host_memory import LEAST_BYTES, Place, host_blocks
 from vkssp.gpu.recording import Recording
 from vkssp.resource import Resource
 
@@ -22,8 +23,41 @@ if TYPE_CHECKING:
 PIECE_BYTES, MOST_PIECES, LEAST_PIECES = 4 << 20, 16, 4
 
 
+def read_values(source: Buffer, dtype: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
+    """Return the first values of a buffer, after the work of the queue so far; many of them by several threads.
+
+    Parameters
+    ----------
+    source : Buffer
+        Any buffer.
+    dtype : dtype_like
+        Type of the values.
+    count : int
+        Number of values.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (count,).
+    """
+    nbytes = np.dtype(dtype).itemsize * count
+    if nbytes < LEAST_BYTES:
+        return source.read(dtype, count)
+    device = source.device
+    with device.lock:
+        download = device.caches.get("download")
+    if download is None:
+        made = Download(device, MOST_PIECES * PIECE_BYTES, device, copies=False)
+        with device.lock:
+            download = device.caches.setdefault("download", made)
+        if download is not made:
+            made.close()
+    with download.lock:
+        return download.read(source, [(0, nbytes)]).view(dtype)
+
+
 class Download(Resource):
-    """Download of bytes of shared buffers to the host.
+    """Download of bytes of buffers to the host.
 
     Parameters
     ----------
@@ -33,9 +67,17 @@ class Download(Resource):
         Largest number of bytes of one `read`; if it is small, the pieces are fewer or smaller.
     owner : Resource
         Resource that closes this object.
+    copies : bool
+        Whether the buffers are shared, and copied by the queue that only copies, while the other computes.
+
+    Attributes
+    ----------
+    lock : threading.Lock
+        For several threads that use the object; one at a time may.
     """
 
-    def __init__(self, device: Device, most_bytes: int, owner: Resource) -> None:
+    def __init__(self, device: Device, most_bytes: int, owner: Resource, *, copies: bool = True) -> None:
+        self.lock = threading.Lock()
         self._device, self._piece_bytes = device, max(4, min(PIECE_BYTES, most_bytes))
         cores = os.cpu_count() or 1
         pieces = min(MOST_PIECES, max(LEAST_PIECES, cores))
@@ -56,8 +98,8 @@ class Download(Resource):
                 )
                 for _ in range(count)
             ]
-            self._recordings = [Recording(device, self, copies=True) for _ in range(count)]
-            self._direct = Recording(device, self, copies=True)
+            self._recordings = [Recording(device, self, copies=copies) for _ in range(count)]
+            self._direct = Recording(device, self, copies=copies)
         except BaseException:
             self.close()
             raise
@@ -70,7 +112,7 @@ class Download(Resource):
         Parameters
         ----------
         source : Buffer
-            Shared buffer; the device must have finished writing to it.
+            The buffer; the device must have finished writing to it, or the same queue copies it.
         spans : sequence of (int, int)
             First byte and end of each span; the spans are concatenated.
         into : numpy.ndarray, optional
@@ -118,7 +160,7 @@ class Download(Resource):
         """Let the device copy bytes of a buffer to an array."""
         recording, at = self._direct, 0
         with recording.record():
-            recording.barrier("transfer", "transfer")
+            recording.barrier("all", "transfer")
             for begin, end in spans:
                 place.record_copy(recording, source, begin, end, at)
                 at += end - begin
@@ -159,7 +201,7 @@ class Download(Resource):
     def _copy(self, slot: int, source: Buffer, start: int, size: int) -> None:
         recording = self._recordings[slot]
         with recording.record():
-            recording.barrier("transfer", "transfer")
+            recording.barrier("all", "transfer")
             recording.copy(source, self._pieces[slot], size, start)
             recording.barrier("transfer", "host")
         recording.submit()
