@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 #: Seconds after which the wait for a submission ends with an error: a software device may be slow, a hung one may never
 #: answer.
 PATIENCE = 600.0
-# Time for which a fence is polled: a thread that sleeps wakes up some 30 us after the end of the work. Most single
-# queries take less, and beside longer ones it does not matter. A software device needs the core itself.
-_POLLING_NS = 300_000
+#: Time for which a fence is polled: a thread that sleeps wakes up some 30 us after the end of the work. Most single
+#: queries take less, and beside longer ones it does not matter. A software device needs the core itself.
+POLLING_NS = 300_000
 _SLICE_NS = 200_000_000  # length of one wait; Python can handle Ctrl-C between two waits
 _COMPUTE_STAGE, _TRANSFER_STAGE, _HOST_STAGE = 0x800, 0x1000, 0x4000
 _SHADER_READ_WRITE, _TRANSFER_READ_WRITE, _HOST_READ_WRITE = 0x20 | 0x40, 0x800 | 0x1000, 0x2000 | 0x4000
@@ -212,7 +212,7 @@ class Recording(Resource):
         handle, deadline = self.device.handle, time.monotonic() + PATIENCE
         if self.device.info.kind != "cpu" and self.device.polling.acquire(blocking=False):
             try:
-                end = time.perf_counter_ns() + _POLLING_NS
+                end = time.perf_counter_ns() + POLLING_NS
                 while lib.vkGetFenceStatus(handle, self._fence) == NOT_READY and time.perf_counter_ns() < end:
                     pass
             finally:
