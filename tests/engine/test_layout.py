@@ -180,6 +180,8 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
     modules = {name: Module(name) for name in all_shaders()}
     for name, arguments in made:
         module = modules[name]
-        assert module.bindings | UNUSED.get(name.removesuffix("_split"), set()) == set(range(arguments["bindings"])), name
+        assert module.bindings | UNUSED.get(name.removesuffix("_split"), set()) == set(range(arguments["bindings"])), (
+            name
+        )
         assert len(module.push_constants) == arguments.get("push_constants", 0), name
         assert module.constants == {kernel.WORKGROUP_SIZE, *(arguments.get("constants") or {})}, name

@@ -220,10 +220,12 @@ class PartialCustomization(Resource):
                 recording.bind(spread)
                 recording.push(spread, step.first, number, step.shares, step.slices, hierarchy.num_nodes)
                 recording.dispatch(max(1, self._groups(each * step.length) // each) * each)
-                if step.outside:
-                    self._record(prune, number, step, step.outside, step.splits)
                 recording.barrier()
             recording.timestamp(self._timestamps, 3)
+            for number, step in enumerate(steps):  # in any order, once no kernel adds to the lists any more
+                if step.outside:
+                    self._record(prune, number, step, step.outside, step.splits)
+            recording.barrier()
             recording.timestamp(self._timestamps, 4)
             for number, step in enumerate(steps):
                 self._record(pack, number, step, _LANES)
