@@ -36,9 +36,8 @@ SHARE = 0.01
 FAR = 1e10
 #: Nodes of a graph with turn costs for each edge-based node of OSRM: Iceland's 170 385 and 159 052.
 NODES_EACH = 170_385 / 159_052
-#: Bytes that a device binds at most, as the H200 and other GPUs report them, and those of an arc there; bytes of shared
-#: memory there, and those of a pair for each node on a path to the root.
-BINDING, ARC_BYTES, SHARED, PAIR_BYTES = 2**32 - 1, 8, 48 << 10, 16
+#: Bytes that a device binds at most, as the H200 and other GPUs report them, and those of an arc of the graph there.
+BINDING, ARC_BYTES = 2**32 - 1, 4
 #: Imports with turn costs and the basemap on 16 cores, see performance.md: million nodes of the file, seconds, GiB.
 IMPORTS = ((5.5, 1.75, 0.46), (104.3, 14.25, 2.87))
 
@@ -94,6 +93,7 @@ def gigabytes(value: float | None) -> float | None:
 
 #: Quantities that grow with the network, by the name of a column: how to read them, and the unit.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
+    "million arcs": lambda record: record["arcs"] / 1e6,
     "million arcs of the hierarchy": lambda record: record["hierarchy"]["arcs"] / 1e6,
     "height": lambda record: record["hierarchy"]["height"],
     "prepare, s": lambda record: record["prepare_s"],
@@ -282,12 +282,11 @@ def needs(records: Sequence[Record]) -> list[str]:
 def limits(records: Sequence[Record]) -> list[str]:
     """Return the table of what breaks at how many nodes, the first first."""
     alike = of_largest(records)
-    arcs, height = law_of(alike, "million arcs of the hierarchy"), law_of(alike, "height")
-    assert arcs is not None and height is not None
+    arcs, given, height = (law_of(alike, name) for name in ("million arcs of the hierarchy", "million arcs", "height"))
+    assert arcs is not None and given is not None and height is not None
     bounds = [
-        ("the arcs of the hierarchy in one binding of a device, 4 GiB", arcs, BINDING / ARC_BYTES / 1e6),
         ("numbers of arcs of the hierarchy, 31 bits", arcs, MOST_ARCS / 1e6),
-        ("shared memory of a pair's search, 48 KiB", height, SHARED / PAIR_BYTES),
+        ("the weights of the graph in one binding of a device, 4 GiB", given, BINDING / ARC_BYTES / 1e6),
         ("nodes on a path to the root", height, float(MOST_HEIGHT)),
     ]
     for name, bound in (("device, GB", 80.0), ("device, GB", 140.0), ("prepare, GB", 128.0), ("load, GB", 128.0)):

@@ -63,6 +63,7 @@ def test_needs_of_larger_networks_follow_power_laws() -> None:
     records = [
         {
             "nodes": nodes,
+            "arcs": 2 * nodes,
             "hierarchy": {"arcs": 7 * nodes, "height": 3 * nodes ** (1 / 3)},
             "stages": {},
             "settings": {"tiles": ["one", "two"]},
@@ -81,4 +82,4 @@ def test_needs_of_larger_networks_follow_power_laws() -> None:
         record["file_bytes"] = 1e9 + record["nodes"]
     assert script["law_of"](records, "file, GB").at(2e8) == pytest.approx(2.2)
     (limit, nodes), *_ = [line.strip("| ").split(" | ") for line in script["limits"](records)[2:]]
-    assert limit.startswith("the arcs of the hierarchy in one binding") and float(nodes) == pytest.approx(76.7)
+    assert limit.startswith("numbers of arcs of the hierarchy") and float(nodes) == pytest.approx(307)

@@ -43,8 +43,8 @@ MOST_ARCS = 2**31 - 1
 MOST_ARCS_A_NODE = 100
 #: Number of arcs that is acceptable for any number of nodes: 64 MiB in each direction.
 FEW_ARCS = 2**24
-#: Largest height of the elimination tree, in nodes; a search keeps the distances on a path to the root in fast memory.
-#: In road networks of a million nodes the height is some hundreds.
+#: Largest height of the elimination tree, in nodes; a search keeps the distances of all nodes on a path to the root. In
+#: road networks of a million nodes the height is some hundreds.
 MOST_HEIGHT = 8192
 
 # Nodes whose ancestors are looked at to tell the work of an upward search.
