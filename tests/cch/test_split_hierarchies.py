@@ -168,8 +168,8 @@ def test_devices_that_cannot_split_refuse_in_one_line(device: Device, monkeypatc
 
 
 def test_paths_where_the_arcs_of_the_graph_are_split_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vkssp.cch.unpack._MOST", 1000)
-    monkeypatch.setattr("vkssp.cch.unpack._SOFTWARE_MOST", 1000)
+    for most in ("_MOST", "_SOFTWARE_MOST"):  # so that the arcs of a path fit into one buffer
+        monkeypatch.setattr(unpack, most, 1000)
     exact = heap_dijkstra(GRAPH, 3)
     monkeypatch.setenv(MASK_VARIABLE, f"storage_range={8 * GRAPH.num_arcs - 4}")
     with open_device() as opened:

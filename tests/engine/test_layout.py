@@ -14,7 +14,7 @@ from tests.support.spirv import Module, all_shaders, dtype_layout
 from vkssp import Decay, Solver, prepare
 from vkssp.algorithm import row_of
 from vkssp.batch import block_resident_batch
-from vkssp.cch import labels, recustomized, top, topology
+from vkssp.cch import labels, recustomized, top, topology, unpack
 from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
 from vkssp.engine.shaders import widened
@@ -152,8 +152,8 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         with Solver(prepare(grid(4)), "phast", device) as solver:
             solver.distance(0, 15)
     with monkeypatch.context() as patch:  # a hierarchy and a graph whose arcs do not fit
-        patch.setattr("vkssp.cch.unpack._MOST", 1000)
-        patch.setattr("vkssp.cch.unpack._SOFTWARE_MOST", 1000)
+        for most in ("_MOST", "_SOFTWARE_MOST"):  # the arcs of a path fit
+            patch.setattr(unpack, most, 1000)
         patch.setattr(device, "limits", replace(device.limits, storage_range=100_000))
         with Solver(prepare(grid(60)), "phast", device) as solver:
             solver.path(0, 15)
