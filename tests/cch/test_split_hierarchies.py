@@ -137,13 +137,13 @@ def test_questions_of_threads(device: Device, in_parts: None, monkeypatch: pytes
     monkeypatch.setattr("vkssp.solver.session.NODES_OF_TREES", 0)
     with Solver(test_micro_batches.GRAPH, "dijkstra") as reference:
         expected = [ask() for ask in test_micro_batches.questions_of(reference, np.random.default_rng(3))]
-        del expected[-2]  # the first of the blocks of rows, which are of other sizes
     with Solver(test_micro_batches.GRAPH, "phast", device) as solver:
         assert isinstance(on_device(solver).weights, SplitBuffer)
         questions = test_micro_batches.questions_of(solver, np.random.default_rng(3))
         together = test_micro_batches.asked_together(solver, questions)
-        del together[-2]
-    assert all(map(test_micro_batches.same, expected, together))
+    for one, other in zip(expected, together, strict=True):
+        # The first blocks of rows are of different sizes.
+        assert test_micro_batches.same(one, other[: len(one)] if isinstance(one, np.ndarray) else other)
 
 
 def test_devices_that_cannot_split_refuse_in_one_line(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
