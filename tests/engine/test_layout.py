@@ -146,6 +146,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
             with Solver(prepare(grid(4)), "phast", device) as solver:
                 solver.pairs([0, 1], [2, 3])
                 next(solver.table([0, 1, 2], chunked=True))
+                solver.accessibility(range(16), [5])
                 solver.set_weights(solver.graph.weight[:1], [0])
                 solver.distance(0, 1)
         patch.setattr(top, "many_arcs", lambda _: 1)
