@@ -110,13 +110,13 @@ class Layout:
     @cached_property
     def below(self) -> tuple[Indices, npt.NDArray[np.int32]]:
         """The supernodes that have each rank among their ancestors: the first of each rank, and all of them."""
-        return self.arcs_below.first, self.arcs_below.group
+        return self.places_below.first, self.places_below.group
 
     @cached_property
-    def arcs_below(self) -> Any:
-        """The same, with arcs, as partial customization takes them; see `recustomize.Below`."""
+    def places_below(self) -> Any:
+        """The same, with places, as partial customization takes them; see `recustomize.Below`."""
         module, first = kernels("vkssp.cpu.kernels.recustomize"), np.zeros(self.num_nodes + 2, np.int64)
-        arrays = [np.empty(len(self.tree.ancestor), np.int32) for _ in range(4)]
+        arrays = [np.empty(len(self.tree.ancestor), np.int32) for _ in range(2)]
         module.list_below(self.tree, first, *arrays)
         return module.Below(*all_read_only(first[:-1], *arrays))
 
@@ -228,13 +228,15 @@ class Layout:
         )
         entries, groups = np.empty(len(changed), np.uint64), np.empty(len(changed), np.int32)
         count = module.entries_of(self.tree, rank, first_out, head, arcs, entries, groups)
-        entries, parts = entries[:count], self.part_of[groups[:count]]
+        # Before threads ask for them, each of which would make its own.
+        below, part_of = self.places_below, self.part_of
+        entries, parts = entries[:count], part_of[groups[:count]]
         cores = max(1, min(cores, count // ARCS_A_CORE))
         if cores == 1:
             parts = np.full_like(parts, -1)
 
         def run(is_upper: bool, begun: npt.NDArray[np.uint64]) -> tuple[int, int, int, npt.NDArray[np.uint64]]:
-            given = self.arcs_below, node, first_out, head, weights, begun, self.part_of, is_upper
+            given = below, node, first_out, head, weights, begun, part_of, is_upper
             found: tuple[Any, Any, Any, npt.NDArray[np.uint64]] = module.recustomize(
                 self.tree, *given, up, down, self.longest, most_work
             )

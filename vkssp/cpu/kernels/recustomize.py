@@ -34,31 +34,26 @@ ONE = np.uint64(1)
 class Below(NamedTuple):
     """Supernodes that have each rank among their ancestors: the first of each rank, and all of them.
 
-    For each of them `arc` has the arc from its first node to the rank, or -1 less it if it has more nodes, `highest`
-    its first ancestor, and `place` the place of the rank among the ancestors of all supernodes.
+    For each of them `place` has the place of the rank among the ancestors of all supernodes.
     """
 
     first: Int64s
     group: Int32s
-    arc: Int32s
-    highest: Int32s
     place: Int32s
 
 
 @jit
-def list_below(tree: Tree, first: Int64s, group: Int32s, arc: Int32s, highest: Int32s, place: Int32s) -> None:
+def list_below(tree: Tree, first: Int64s, group: Int32s, place: Int32s) -> None:
     """Write the arrays of `Below`, with ascending supernodes; `first` is longer by one entry, and zero at first."""
     for entry in range(len(tree.ancestor)):
         first[tree.ancestor[entry] + 2] += 1
     for rank in range(2, len(first)):
         first[rank] += first[rank - 1]
     for lower in range(len(tree.groups) - 1):
-        begin, is_lone = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, NODE] - tree.groups[lower, NODE] == 1
-        for entry in range(begin, tree.groups[lower + 1, ANCESTOR]):
+        for entry in range(tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR]):
             following = tree.ancestor[entry] + 1
-            at, found = first[following], tree.groups[lower, ARC] + entry - begin
-            group[at], arc[at], highest[at] = lower, found if is_lone else -1 - found, tree.ancestor[begin]
-            place[at] = entry
+            group[first[following]] = lower
+            place[first[following]] = entry
             first[following] += 1
 
 
@@ -86,12 +81,6 @@ def given_weight(first_out: Uint32s, head: Uint32s, weights: Uint32s, tail: Inde
     return least
 
 
-@inlined
-def magnitude(arc: Any) -> Any:
-    """Return the arc that an entry of `Below.arc` stands for."""
-    return np.int64(arc) if arc >= 0 else -1 - np.int64(arc)
-
-
 @jit
 def least_by_high(
     tree: Tree,
@@ -110,22 +99,18 @@ def least_by_high(
     `known` are the weights of the arcs to the upper end, `searched` to the lower one.
     """
     for at in range(first, last):
-        arc, lower = np.int64(below.arc[at]), np.int64(below.group[at])
-        if lower <= group or (arc >= 0 and np.uint64(known[arc]) >= least):
+        lower = np.int64(below.group[at])
+        if lower <= group:
             continue
-        place, end = np.int64(below.place[at]), tree.groups[lower + 1, ANCESTOR]
+        begin, end, place = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR], np.int64(below.place[at])
         found = place_in(tree.ancestor, place, end, low)
         if found == end or np.int64(tree.ancestor[found]) != low:
             continue
-        after = found - place
-        if arc >= 0:
+        arc, after, step = tree.groups[lower, ARC] + place - begin, found - place, end - begin
+        for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
             least = lesser(least, np.uint64(known[arc]) + np.uint64(searched[arc + after]))
-        else:
-            step, arc = end - tree.groups[lower, ANCESTOR], -1 - arc
-            for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
-                least = lesser(least, np.uint64(known[arc]) + np.uint64(searched[arc + after]))
-                arc += step
-                step += 1
+            arc += step
+            step += 1
         if least <= enough:
             break
     return least
@@ -169,37 +154,24 @@ def least_below(
         least = least_by_high(tree, below, group, first_high, last_high, leaves, enters, low, least, enough)
         return least, last_high - first_high
     for at in range(first, min(first + AHEAD, last)):
-        fetch(tree.ancestor, np.int64(below.place[at]))
-        fetch(enters, magnitude(below.arc[at]))
-        fetch(leaves, magnitude(below.arc[at]))
+        fetch(tree.groups, 4 * np.int64(below.group[at]))
     for at in range(first, last):
         if at + AHEAD < last:
+            fetch(tree.groups, 4 * np.int64(below.group[at + AHEAD]))
             fetch(tree.ancestor, np.int64(below.place[at + AHEAD]))
-            fetch(enters, magnitude(below.arc[at + AHEAD]))
-            fetch(leaves, magnitude(below.arc[at + AHEAD]))
-        if np.int64(below.highest[at]) > high:
+        lower = np.int64(below.group[at])
+        begin, end = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR]
+        if np.int64(tree.ancestor[begin]) > high:
             continue
-        arc = np.int64(below.arc[at])
-        if arc >= 0 and np.uint64(enters[arc]) >= least:
+        found = place_in(tree.ancestor, begin, end, high)
+        if np.int64(tree.ancestor[found]) != high:
             continue
-        # The first ancestor is not below the upper end, so that the search ends there.
         place = np.int64(below.place[at])
-        entry = place - 1
-        while np.int64(tree.ancestor[entry]) > high:
-            entry -= 1
-        if np.int64(tree.ancestor[entry]) != high:
-            continue
-        before = place - entry
-        if arc >= 0:
+        arc, before, step = tree.groups[lower, ARC] + place - begin, place - found, end - begin
+        for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
             least = lesser(least, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
-        else:
-            lower = np.int64(below.group[at])
-            step = tree.groups[lower + 1, ANCESTOR] - tree.groups[lower, ANCESTOR]
-            arc = -1 - arc
-            for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
-                least = lesser(least, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
-                arc += step
-                step += 1
+            arc += step
+            step += 1
         if least <= enough:
             break
     return least, last - first
@@ -227,20 +199,19 @@ def all_least_below(
     count, first, last = len(keys), below.first[low], below.first[low + 1]
     work = last - first
     for at in range(first, min(first + AHEAD, last)):
-        fetch(tree.ancestor, np.int64(below.place[at]))
-        fetch(up, magnitude(below.arc[at]))
-        fetch(down, magnitude(below.arc[at]))
+        fetch(tree.groups, 4 * np.int64(below.group[at]))
     for at in range(first, last):
         if at + AHEAD < last:
+            fetch(tree.groups, 4 * np.int64(below.group[at + AHEAD]))
             fetch(tree.ancestor, np.int64(below.place[at + AHEAD]))
-            fetch(up, magnitude(below.arc[at + AHEAD]))
-            fetch(down, magnitude(below.arc[at + AHEAD]))
-        top = np.int64(below.highest[at])
+        lower = np.int64(below.group[at])
+        begin, end = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR]
+        top = np.int64(tree.ancestor[begin])
         if top > highs[count - 1]:
             continue
         place, number = np.int64(below.place[at]), count - 1
-        begin, entry = magnitude(below.arc[at]), place - 1
-        is_lone, lower = below.arc[at] >= 0, np.int64(below.group[at])
+        row, entry = tree.groups[lower, ARC] + place - begin, place - 1
+        size = tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]
         work += 1
         while number >= 0 and highs[number] >= top:
             high = highs[number]
@@ -250,14 +221,12 @@ def all_least_below(
             if np.int64(tree.ancestor[entry]) == high:
                 before, key = place - entry, keys[number]
                 enters, leaves = (up, down) if key & 1 else (down, up)
-                found = np.uint64(enters[begin]) + np.uint64(leaves[begin - before])
-                if not is_lone:
-                    step, arc = tree.groups[lower + 1, ANCESTOR] - tree.groups[lower, ANCESTOR], begin
-                    for _ in range(1, tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
-                        arc += step
-                        step += 1
-                        found = lesser(found, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
-                least[key] = lesser(least[key], found)
+                step, arc, found = end - begin, row, least[key]
+                for _ in range(size):
+                    found = lesser(found, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
+                    arc += step
+                    step += 1
+                least[key] = found
             number -= 1
     return work
 
