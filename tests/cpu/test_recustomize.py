@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -75,6 +76,23 @@ def test_much_work_is_left_to_a_whole_customization(monkeypatch: pytest.MonkeyPa
         second = first.changed(doubled, every)
         assert first.is_over and same(second, CustomizedHierarchy(layout, doubled))
         first = CustomizedHierarchy(layout, graph)
+
+
+def test_threads_share_the_lists_of_what_lies_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(20, seed=2))
+    assert graph.hierarchy is not None
+    layout = Layout(graph.hierarchy)
+    made = CustomizedHierarchy(layout, graph)
+
+    def run_all(tasks: Sequence[Callable[[], object]]) -> list[object]:
+        assert "places_below" in vars(layout)  # otherwise each thread makes its own
+        return [task() for task in tasks]
+
+    monkeypatch.setattr(customized, "run_all", run_all)
+    heavier = graph.weight.copy()
+    heavier[:3] += 1
+    changed = graph.with_weights(heavier)
+    assert same(made.changed(changed, np.arange(3)), CustomizedHierarchy(layout, changed))
 
 
 @pytest.mark.usefixtures("partial")
