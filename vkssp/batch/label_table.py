@@ -223,7 +223,7 @@ class LabelTable(Resource):
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         bounds = self._bounds(groups)
         seeds = int(np.diff(groups.first[bounds]).max(initial=1))
-        if not self._slots or self._slots[0].rows.room < seeds or self._slots[0].closed:
+        if not self._slots or self._slots[0].rows.room < seeds:
             self._make_slots(seeds)
         running: list[_Block] = []
         try:
@@ -317,13 +317,12 @@ class LabelTable(Resource):
                 found: Uint32s = words.view(np.uint32).reshape(rows.stop - rows.start, -1)
                 return found
 
-            overflow, place = may[rows], (slot.found, [(rows.start, rows.stop)])
-            if overflow.any():
+            if may[rows].any():
                 distances = read()
-                overflow = overflow & (distances == UNREACHABLE).any(axis=1)
-                yield FinishedRows(overflow, lambda distances=distances: distances, place=place)  # type: ignore[misc]
+                overflow = may[rows] & (distances == UNREACHABLE).any(axis=1)
+                yield FinishedRows(overflow, lambda distances=distances: distances)  # type: ignore[misc]
             else:
-                yield FinishedRows(overflow, read, place=place)
+                yield FinishedRows(may[rows], read)
 
     def _may_overflow(self, block: _Block) -> npt.NDArray[np.bool_]:
         """Return for each row whether a sum may have been too large."""

@@ -161,6 +161,7 @@ class QueryRows(Resource):
         self.room, self._customized, self._is_forward = room, customized, is_forward
         self._stride, self._kernels = stride_of(customized.hierarchy), dict[Tile, Bindings]()
         device, self._count = customized.device, 0
+        self._tile = tile_for(device, 0)
         try:
             self._seeds = Sent(device, 2 * room, "the nodes of a query", self)
             self.labels = Buffer(device, 4 * self._stride * room, name="the labels of a query", owner=self)
