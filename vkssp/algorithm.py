@@ -202,7 +202,7 @@ class FinishedRows:
         (num_arcs,), or sums by node, shape (3, num_nodes); see `vkssp.prepared.aggregates`.
     place : tuple of (Buffer, sequence of (int, int)) or None
         Buffer of rows on a device, and first row and end of the spans where these rows lie until the generator is
-        resumed; None on the CPU, and for aggregates.
+        resumed; None on the CPU, for aggregates, and for rows by labels.
     read_into : callable or None
         Writes the rows to an array, of the shape and type of what `read` returns, and returns it; None if they have to
         be copied.
