@@ -1,9 +1,9 @@
 """Nested dissection of a graph in parts, on all cores.
 
-METIS divides the graph into parts at once; part numbers are those of a recursive bisection. For each bisection, from
-the whole graph down, the fewest nodes that touch all edges between both halves are their separator (a minimum vertex
-cover of a bipartite graph, D. König, 1931). What is left of each part is ordered by METIS, one part independent of the
-others. An elimination order has the halves before their separator. The parts depend on the graph only, so that the
+METIS divides a coarser graph into parts at once; part numbers are those of a recursive bisection. For each bisection,
+from the whole graph down, the fewest nodes that touch all edges between both halves are their separator (a minimum
+vertex cover of a bipartite graph, D. König, 1931). What is left of each part is ordered by METIS, one part independent
+of the others. An elimination order has the halves before their separator. The parts depend on the graph only, so that the
 order is the same on any number of cores.
 """
 
@@ -20,6 +20,7 @@ from scipy.sparse import csgraph
 from vkssp.cores import num_cores, run_ahead
 from vkssp.graph import Uint32s
 from vkssp.graph.csr import rows_of
+from vkssp.hierarchy.coarsening import WeightedGraph, partition
 from vkssp.hierarchy.edges import Edges, Indices, Int32s
 from vkssp.hierarchy.metis import MetisProcess
 from vkssp.jit import kernels
@@ -67,12 +68,22 @@ def dissect(edges: Edges, check: Callable[[int], None]) -> Generator[float, None
     with undoing(end):
         if count == 1:
             return processes[0].ask(first.astype(np.int32), neighbour).astype(np.uint32)
-        part = processes[0].ask(first.astype(np.int32), neighbour, count)
+
+        idle = list(processes)
+
+        def divide(rows: WeightedGraph, number: int) -> Int32s:
+            process = idle.pop()
+            try:
+                weights = rows.node_weight, rows.edge_weight
+                return process.ask(rows.first.astype(np.int32), rows.near, count, weights, number)
+            finally:
+                idle.append(process)
+
+        part = partition(first, neighbour, count, divide, len(processes))
         yield _PARTITION
         separators = separate(edges, part, count)
         check(sum(len(separator) * (len(separator) - 1) // 2 for separator in separators))
         parts = _Parts(part, count)
-        idle = list(processes)
 
         def order(number: int) -> Uint32s:
             rows = parts.rows(number, first, neighbour)

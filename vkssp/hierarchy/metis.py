@@ -52,7 +52,14 @@ class MetisProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
 
-    def ask(self, first: Int32s, neighbour: Int32s, parts: int = 1) -> Int32s:
+    def ask(
+        self,
+        first: Int32s,
+        neighbour: Int32s,
+        parts: int = 1,
+        weights: tuple[Int32s, Int32s] | None = None,
+        number: int = 0,
+    ) -> Int32s:
         """Return the part of each node, or, for one part, the nodes in an order for elimination, shape (num_nodes,).
 
         Where no process can be started, this one computes.
@@ -63,6 +70,11 @@ class MetisProcess:
             Offsets of the neighbours of each node, and the neighbours, int32.
         parts : int
             Number of parts.
+        weights : tuple of numpy.ndarray, optional
+            Weight of each node and of the edge to each neighbour, int32, for parts that are equally heavy and have
+            light edges between them.
+        number : int
+            Number of the try; each one has other random numbers, the same in all runs.
 
         Raises
         ------
@@ -75,14 +87,15 @@ class MetisProcess:
         if num_nodes == 0:
             return np.zeros(0, np.int32)
         if (num_nodes <= MOST_NODES_HERE and parts == 1) or not self._is_running():
-            found = metis_process.answer(require_metis(), first, neighbour, parts, _SEED)
+            found = metis_process.answer(require_metis(), first, neighbour, parts, _SEED + number, weights)
             return np.array(found, np.int32)
         assert self._process is not None
         graph: Any = self._process.stdin
         answer: Any = self._process.stdout
         found = np.empty(num_nodes, np.int32)
         with suppress(BrokenPipeError):  # the exit code says more
-            for array in (np.array([num_nodes, len(neighbour), parts, _SEED], np.uint64), first, neighbour):
+            asked = np.array([num_nodes, len(neighbour), parts, _SEED + number, weights is not None], np.uint64)
+            for array in (asked, first, neighbour, *(weights or ())):
                 graph.write(array.data)
             graph.flush()
         if answer.readinto(found.data.cast("B")) != found.nbytes:

@@ -47,7 +47,7 @@ def _listen_only() -> None:
         fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) & ~os.O_ASYNC)
 
 
-def answer(metis: Any, first: Any, neighbour: Any, parts: int, seed: int) -> Any:
+def answer(metis: Any, first: Any, neighbour: Any, parts: int, seed: int, weights: Any) -> Any:
     """Return the part of each node or, if there is one part, the nodes in an order for elimination.
 
     Parameters
@@ -60,11 +60,14 @@ def answer(metis: Any, first: Any, neighbour: Any, parts: int, seed: int) -> Any
         Number of parts, or 1 for an order.
     seed : int
         Seed of the library's random numbers.
+    weights : tuple of buffer or None
+        Weights of nodes and edges, int32, for parts.
     """
     graph, options = metis.CSRAdjacency(first, neighbour), metis.Options(seed=seed)
     if parts == 1:
         return metis.nested_dissection(graph, options=options)[0]
-    return metis.part_graph(parts, graph, options=options, recursive=False)[1]
+    of_nodes, of_edges = weights or (None, None)
+    return metis.part_graph(parts, graph, vweights=of_nodes, eweights=of_edges, options=options, recursive=False)[1]
 
 
 def main(folders: list[str]) -> None:
@@ -77,11 +80,12 @@ def main(folders: list[str]) -> None:
     asked, answered = sys.stdin.buffer, sys.stdout.buffer
     answered.write(READY)
     answered.flush()
-    while size := asked.read(32):
-        nodes, entries, parts, seed = array("Q", size)
-        first, neighbour = (memoryview(asked.read(4 * count)).cast("i") for count in (nodes + 1, entries))
+    while size := asked.read(40):
+        nodes, entries, parts, seed, is_weighted = array("Q", size)
+        counts = (nodes + 1, entries, nodes, entries) if is_weighted else (nodes + 1, entries)
+        first, neighbour, *weights = (memoryview(asked.read(4 * count)).cast("i") for count in counts)
         _end_with_parent()
-        found = array("i", answer(pymetis, first, neighbour, parts, seed))
+        found = array("i", answer(pymetis, first, neighbour, parts, seed, weights))
         if len(found) != nodes:
             sys.exit(1)
         _listen_only()
