@@ -36,6 +36,7 @@ def cut(graph: WeightedGraph, part: npt.NDArray[np.int32]) -> int:
 @pytest.mark.parametrize("ids", ["near", "anywhere"])
 @pytest.mark.parametrize("expression", ["grid", "rmat:10"])
 def test_parts_become_no_worse(monkeypatch: pytest.MonkeyPatch, expression: str, ids: str) -> None:
+    monkeypatch.setattr(coarsening, "COARSE_ENOUGH", 10)
     monkeypatch.setattr(coarsening, "NODES_A_RANGE", 400)  # ranges that are no multiple of the nodes
     graph = grid(50, seed=3) if expression == "grid" else read_graph(expression)
     if ids == "anywhere":
@@ -64,7 +65,8 @@ def test_parts_become_no_worse(monkeypatch: pytest.MonkeyPatch, expression: str,
     assert len(part) == graph.num_nodes and np.bincount(part, minlength=_PARTS).max() <= most
 
 
-def test_what_cannot_become_coarser_is_divided_as_it_is() -> None:
+def test_what_cannot_become_coarser_is_divided_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coarsening, "COARSE_ENOUGH", 10)
     star = Graph.from_edges(np.zeros(99, int), np.arange(1, 100), np.ones(99, int), undirected=True)
     first, near = Edges.of(star).both_ways()
     asked = []

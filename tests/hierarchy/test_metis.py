@@ -162,6 +162,7 @@ def test_the_process_ends_with_what_waits_for_it(tmp_path: Path, number: int) ->
 @pytest.mark.skipif(sys.platform != "linux", reason="sets the cores of a process")
 def test_the_hierarchy_is_the_same_on_any_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dissection, "NODES_A_PART", 300)
+    monkeypatch.setattr(coarsening, "COARSE_ENOUGH", 10)
     monkeypatch.setattr(coarsening, "NODES_A_RANGE", 500)
     monkeypatch.setattr(metis, "MOST_NODES_HERE", 0)
     graph, cores = grid(60, seed=2), os.sched_getaffinity(0)

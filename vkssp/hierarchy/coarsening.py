@@ -26,8 +26,9 @@ from vkssp.graph.bulk import in_pieces
 from vkssp.hierarchy.edges import Indices, Int32s
 from vkssp.jit import kernels
 
-#: Times that the graph becomes coarser; after more, separators have more nodes.
-STEPS = 3
+#: Times that the graph becomes coarser, and nodes with which it is coarse enough: METIS divides them in half a second.
+#: After more steps, separators have more nodes.
+STEPS, COARSE_ENOUGH = 3, 300_000
 #: Nodes of a range.
 NODES_A_RANGE = 1 << 17
 # Least share of neighbours in the same range, and largest share of nodes that are left in a coarser graph.
@@ -77,7 +78,10 @@ def partition(
     """
     graphs = [WeightedGraph(first, near, np.ones(len(near), np.int32), np.ones(len(first) - 1, np.int32))]
     above: list[Int32s] = []
-    while len(above) < STEPS and (found := _coarser(graphs[-1])) is not None:
+    while len(above) < STEPS and graphs[-1].num_nodes > COARSE_ENOUGH:
+        found = _coarser(graphs[-1])
+        if found is None:
+            break
         graphs.append(found[0])
         above.append(found[1])
     # All tries together take less time than a single one with the finest graph.
