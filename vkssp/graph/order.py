@@ -7,6 +7,7 @@ cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ import numpy.typing as npt
 
 from vkssp.arrays import brief, fixed, own
 from vkssp.checks import array_of, dtype_of, real_numbers, shown
+from vkssp.cores import num_cores, run_all
 from vkssp.errors import GraphError
+from vkssp.graph.bulk import MANY, in_pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +123,37 @@ def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order
     if len(lat) == 0:
         return Order.from_nodes(np.zeros(0, np.uint32))
     # A degree of longitude is shorter than a degree of latitude. Without this factor, cells far north would be thin.
-    width = np.cos(np.radians(np.clip((lat.min() + lat.max()) / 2, -89.0, 89.0)))
-    x, y = (lon - lon.min()) * width, lat - lat.min()
-    side = max(float(x.max()), float(y.max()))
+    west, south, north = lon.min(), lat.min(), lat.max()
+    width = np.cos(np.radians(np.clip((south + north) / 2, -89.0, 89.0)))
+    side = max(float((lon.max() - west) * width), float(north - south))
     scale = (2**32 - 1) / side if side > _LEAST_SIDE else 0.0
-    key = spread_bits((x * scale).astype(np.uint64)) | (spread_bits((y * scale).astype(np.uint64)) << np.uint64(1))
-    return Order.from_nodes(np.argsort(key, kind="stable"))
+    key = np.empty(len(lat), np.uint64)
+
+    def compute(some: slice) -> None:
+        x = ((lon[some] - west) * width * scale).astype(np.uint64)
+        y = ((lat[some] - south) * scale).astype(np.uint64)
+        key[some] = spread_bits(x) | (spread_bits(y) << np.uint64(1))
+
+    in_pieces(len(key), compute)
+    node = _sorted_by(key)
+    rank = np.empty(len(node), np.uint32)
+    rank[node] = np.arange(len(node), dtype=np.uint32)
+    return Order(own(rank), own(node))
+
+
+def _sorted_by(key: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+    """Return the stable order of keys; if they are many, each core sorts a range of them."""
+    if len(key) < MANY or num_cores() == 1:
+        return np.argsort(key, kind="stable").astype(np.uint32)
+    sample = np.sort(key[:: len(key) >> 12])
+    bounds = sample[np.arange(1, num_cores()) * len(sample) // num_cores()]
+
+    def sort(number: int) -> npt.NDArray[np.uint32]:
+        # All keys from the bound before up to this core's own; the first and the last core have only one.
+        is_mine = np.ones(len(key), np.bool_) if number == 0 else key >= bounds[number - 1]
+        if number < len(bounds):
+            is_mine &= key < bounds[number]
+        mine = np.flatnonzero(is_mine).astype(np.uint32)
+        return mine[np.argsort(key[mine], kind="stable")]
+
+    return np.concatenate(run_all([partial(sort, number) for number in range(len(bounds) + 1)]))
