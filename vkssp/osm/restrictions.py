@@ -167,39 +167,41 @@ class Pieces:
 
     Parameters
     ----------
+    arc : numpy.ndarray
+        The arcs of those ways, and the links of gates, ascending, shape (num_named,); arcs of one way and direction are
+        in the sequence in which they lie along the way.
     way : numpy.ndarray
-        OSM id of each arc's way, `NO_WAY` for the links of gates; arcs of one way and direction are in the sequence in
-        which they lie along the way. Shape (num_arcs,).
+        OSM id of each arc's way, `NO_WAY` for the links of gates.
     backward : numpy.ndarray
         Whether each arc runs against its way.
     tail, head : numpy.ndarray
         Nodes of the arcs.
-    place : numpy.ndarray
-        OSM ids of the nodes; several nodes may have the same OSM id.
-    wanted : set of int
-        OSM ids of the ways that restrictions name.
+    begin, end : numpy.ndarray
+        OSM ids of these nodes; several nodes may have the same OSM id.
     """
 
     def __init__(
         self,
+        arc: Indices,
         way: Indices,
         backward: npt.NDArray[np.bool_],
         tail: Indices,
         head: Indices,
-        place: Indices,
-        wanted: set[int],
+        begin: Indices,
+        end: Indices,
     ) -> None:
-        arcs = np.flatnonzero(np.isin(way, np.array([NO_WAY, *wanted], np.int64)))
-        self.tail, self.head = ({a: int(end[a]) for a in arcs.tolist()} for end in (tail, head))
-        self.begins, self.ends = ({a: int(place[end[a]]) for a in arcs.tolist()} for end in (tail, head))
+        arcs = arc.tolist()
+        self.tail, self.head, self.begins, self.ends = (
+            dict(zip(arcs, values.tolist(), strict=True)) for values in (tail, head, begin, end)
+        )
         self._arcs: dict[int, list[int]] = defaultdict(list)
         self._whole: dict[int, tuple[Path, Path]] = {}
-        backward_of = dict(zip(arcs.tolist(), backward[arcs].tolist(), strict=True))
-        for arc, key in zip(arcs.tolist(), way[arcs].tolist(), strict=True):
-            self._arcs[key].append(arc)
+        backward_of = dict(zip(arcs, backward.tolist(), strict=True))
+        for one, key in zip(arcs, way.tolist(), strict=True):
+            self._arcs[key].append(one)
         self._links: dict[int, list[int]] = defaultdict(list)
-        for arc in self._arcs.pop(NO_WAY, ()):
-            self._links[self.tail[arc]].append(arc)
+        for one in self._arcs.pop(NO_WAY, ()):
+            self._links[self.tail[one]].append(one)
         for key, found in self._arcs.items():
             forth = tuple(arc for arc in found if not backward_of[arc])
             back = tuple(arc for arc in reversed(found) if backward_of[arc])

@@ -155,13 +155,12 @@ def with_turns(
         Returns what `bearings` does, if turns cost something.
     """
     assert roads.turns is not None
-    way = roads.way[segments.way[arcs.segment]]
-    way = np.where(segments.wait[arcs.segment] > 0, NO_WAY, way)
     restrictions = roads.turns.restrictions
     wanted = {key for r in restrictions for key in (*r.origins, *r.ways, *r.targets)}
     keys = np.fromiter(wanted, np.int64, len(wanted))
-    used, closed = (set(ways[np.isin(ways, keys)].tolist()) for ways in (roads.way, roads.turns.closed))
-    pieces = Pieces(way, arcs.direction > 0, arcs.tail, arcs.head, segments.node, wanted)
+    is_named = np.isin(roads.way, keys)
+    used, closed = set(roads.way[is_named].tolist()), set(np.intersect1d(roads.turns.closed, keys).tolist())
+    pieces = _named_pieces(roads, segments, arcs, is_named)
     count = roads.turns.count.copy()
     forbidden, commanded = find_paths(restrictions, pieces, used, closed, count)
     for reason, number in count.most_common():
@@ -191,6 +190,16 @@ def with_turns(
     weights = None if seconds is None else _turn_weights(seconds, found.before, arc, arcs, segments, roads, profile)
     report.end_stage("costs of turns")
     return Turning(found.tail, found.head, arc, node, found.state, layer, seconds, weights)
+
+
+def _named_pieces(roads: RawRoads, segments: Segments, arcs: Arcs, is_named: Bools) -> Pieces:
+    """Return the arcs of named ways, and the links of gates."""
+    (way,) = gathered((segments.way, arcs.segment))
+    of_named, is_link = gathered((is_named, way), (segments.wait > 0, arcs.segment))
+    arc = np.flatnonzero(of_named | is_link)
+    tail, head = arcs.tail[arc], arcs.head[arc]
+    key = np.where(is_link[arc], NO_WAY, roads.way[way[arc]])
+    return Pieces(arc, key, arcs.direction[arc] > 0, tail, head, segments.node[tail], segments.node[head])
 
 
 def _turn_weights(
