@@ -218,27 +218,16 @@ def _several_versions(source: Path) -> FormatError:
     )
 
 
-def relations_of(blobs: bytes, keys: tuple[str, ...]) -> Iterator[Any]:
-    """Yield the relations with certain tags of some blobs of a .osm.pbf file, the first of which is the file's header.
-
-    Without keys only the header is read.
+def has_several_versions(header: bytes) -> bool:
+    """Return whether a file holds several versions of its objects, by the first blob of a .osm.pbf file.
 
     Raises
     ------
     RuntimeError
-        If the blobs are damaged or hold several versions of objects.
+        If the blob is damaged.
     """
-    processor = osmium.FileProcessor(osmium.io.FileBuffer(blobs, "pbf"), RELATION)
-    if processor.header.has_multiple_object_versions:
-        raise RuntimeError("several versions")
-    if not keys:
-        return
-    wanted = osmium.filter.KeyFilter(*keys)
-    wanted.enable_for(RELATION)
-    processor.with_filter(wanted)
-    for item in processor:
-        if not getattr(item, "deleted", False):
-            yield item
+    processor = osmium.FileProcessor(osmium.io.FileBuffer(header, "pbf"), RELATION)
+    return bool(processor.header.has_multiple_object_versions)
 
 
 def tags_of(item: Any, nonsense: Counter[str]) -> Tags:

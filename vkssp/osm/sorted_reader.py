@@ -16,7 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import compress, count, pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,7 +27,7 @@ from vkssp.arrays import distinct
 from vkssp.cores import beside, num_cores, run_ahead, run_all
 from vkssp.jit import kernels
 from vkssp.memory import free_addresses, give_back, require
-from vkssp.osm.extract import UNKNOWN, members_of, relations_of, tags_of
+from vkssp.osm.extract import UNKNOWN, has_several_versions
 from vkssp.osm.guide import Guide
 from vkssp.osm.meanings import Combination, Meanings, WantedKeys, WayMeaning
 from vkssp.osm.pbf import MOST_BLOB, Blob, UnusualError, fields, find_blobs
@@ -260,8 +260,6 @@ class _Ways(NamedTuple):
     ----------
     ends : tuple of int
         Ids of the first and the last way, and kinds of the first and the last group; 0 if there is none.
-    has_relations : numpy.ndarray
-        Whether each blob has relations.
     read, meaning : numpy.ndarray
         Ids of the wanted ways, and numbers of what their tags mean.
     size, node : numpy.ndarray
@@ -277,7 +275,6 @@ class _Ways(NamedTuple):
     """
 
     ends: tuple[int, int, int, int]
-    has_relations: npt.NDArray[np.bool_]
     read: Ints
     meaning: npt.NDArray[np.int32]
     size: Ints
@@ -286,6 +283,29 @@ class _Ways(NamedTuple):
     name: Ints
     shapes: _Shapes
     needed: Ints
+
+
+class _Relations(NamedTuple):
+    """Relations of some blobs.
+
+    Attributes
+    ----------
+    areas : ShapeRelations
+        Areas of the basemap.
+    words : list of str
+        Texts.
+    pair_first, pair : numpy.ndarray
+        The tags of each relation that may tell something about turns, as numbers of two words.
+    member_first, member : numpy.ndarray
+        Its members: number of the role, kind, and id.
+    """
+
+    areas: ShapeRelations
+    words: list[str]
+    pair_first: Ints
+    pair: Ints
+    member_first: Ints
+    member: Ints
 
 
 class _Nodes(NamedTuple):
@@ -374,7 +394,7 @@ class _Reading:
     def __init__(
         self, source: Path, profile: Profile, keys: WantedKeys, turns: TurnCollector | None, basemap: bool
     ) -> None:
-        self._source, self._relation_keys, self._turns = source, keys.relation, turns
+        self._source, self._turns = source, turns
         self._meanings = meanings = Meanings(profile, turns)
         self._room, self._bytes_at_once = Room(), BYTES_AT_ONCE
         self._table = _MeaningTable(meanings)
@@ -394,7 +414,7 @@ class _Reading:
             for key, use in (("name", compiled.NAME), ("place", compiled.PLACE), ("population", compiled.POPULATION)):
                 node_use[key] = node_use.get(key, 0) | use
             as_place = {text: kind + 1 for text, kind in KIND_OF_PLACE.items()}
-        self._of_areas = _words_of_areas(as_key, as_value)
+        self._of_relations = _words_of_relations(keys.relation, as_key, as_value)
         of_ways = {**way_use, **as_key, **as_value}
         self._of_ways = _Words({text: (way_use.get(text, 0), as_key[text], as_value[text], 0) for text in of_ways})
         of_nodes = {**node_use, **as_place}
@@ -407,19 +427,19 @@ class _Reading:
         size = blobs[-1].end if blobs else 0
         self._bytes_at_once = max(BYTES_AT_ONCE, min(_MOST_BYTES_AT_ONCE, size // _BATCHES))
         first = self._first_with(self._kernels.WAYS, blobs)
-        areas = ShapeRelations.joined([])
-        if self._basemap:
+        self._check_header(header)
+        relations: list[_Relations] = []
+        if self._basemap or self._turns is not None:
             after = self._first_with(self._kernels.RELATIONS, blobs[first:])
-            reading = self._each(self._batches(blobs[first + after :]), self._read_areas)
-            areas = ShapeRelations.joined([some for _, some in reading])
-            self._members = distinct(areas.way)
-        report.end_stage("reading areas")
+            reading = self._each(self._batches(blobs[first + after :]), self._read_relations)
+            relations = [found for _, found in reading]
+        areas = ShapeRelations.joined([found.areas for found in relations])
+        self._members = distinct(areas.way)
+        report.end_stage("reading relations")
         ways: list[_Ways] = []
         name: list[npt.NDArray[np.uint32]] = []
         names: dict[str, int] = {"": 0}
-        relations = [header]
         for batch, found in self._in_order(self._each(self._batches(blobs[first:]), self._read_ways)):
-            relations += compress(batch, found.has_relations.tolist())
             numbers = [names.setdefault(text, len(names)) for text in found.names]
             name.append(np.array([*numbers, 0], np.uint32)[found.name])
             ways.append(found._replace(names=[], name=_NOTHING))
@@ -441,14 +461,14 @@ class _Reading:
         which = _joined([one.meaning for one in ways], np.int32)
         # None of these tasks needs another's results, and most of the work for two of them is that of one core.
         with (
-            beside(partial(self._read_relations, relations)) as nonsense_of_relations,
+            beside(partial(self._add_relations, relations)) as add_relations,
             beside(partial(self._table.columns, which)) as columns_of_ways,
         ):
             lat, lon, nodes = self._read_all_nodes(blobs, first, needed, nonsense, advance)
             report.end_stage("reading nodes")
             used, columns, guides, nonsense_of_ways, skipped = columns_of_ways()
             nonsense.update(nonsense_of_ways)
-            nonsense.update(nonsense_of_relations())
+            add_relations()
         report.end_stage("meanings and restrictions")
 
         read = _joined([found.read for found in ways], np.int64)
@@ -586,10 +606,9 @@ class _Reading:
             array(name, most_ways + 1) for name in ("pair_first", "ref_first", "shape_first")
         )
         shape = array("shape", 2 * most_ways)
-        has_relations = np.empty(len(blobs), np.bool_)
         of_ways = compiled.WayLists(way, names, pair_first, pairs, ref_first, refs)
         of_shapes = compiled.ShapeLists(self._members, shape, shape_first, shape_refs)
-        others = of_ways, of_shapes, has_relations
+        others = of_ways, of_shapes
         found = _read_by(compiled.read_ways, blocks, self._of_ways, self._room, *others)
         size, num_shapes = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
 
@@ -607,7 +626,6 @@ class _Reading:
         corner = shape_refs[: shape_first[num_shapes]].copy()
         return _Ways(
             ends=self._ends(blocks, found),
-            has_relations=has_relations,
             read=way[:size].copy(),
             meaning=np.array(meanings, np.int32)[number],
             size=num_refs[used],
@@ -670,43 +688,62 @@ class _Reading:
             combinations.append(tuple(words[at] for tag in tags for at in (tag >> bits, tag & (1 << bits) - 1)))
         return number, combinations
 
-    def _read_relations(self, blobs: list[Blob]) -> Counter[str]:
-        """Read the turn restrictions of blobs, the first of which is the file's header; count what is no text."""
-        nonsense = Counter[str]()
-        parts = self._bytes_of(blobs if self._turns is not None else blobs[:1])
+    def _check_header(self, header: Blob) -> None:
+        """Raise `UnusualError` if a file holds several versions of its objects."""
+        with self._source.open("rb") as stream:
+            stream.seek(header.start)
+            content = stream.read(header.end - header.start)
         try:
-            for item in relations_of(parts, self._relation_keys):
-                assert self._turns is not None
-                members = members_of(item, nonsense)
-                self._turns.add_relation(tags_of(item, nonsense), members)
+            has_several = has_several_versions(content)
         except RuntimeError as error:
-            raise UnusualError("unusual relations") from error
-        return nonsense
+            raise UnusualError("unusual header") from error
+        if has_several:
+            raise UnusualError("several versions")
 
-    def _read_areas(self, blobs: list[Blob]) -> ShapeRelations:
+    def _read_relations(self, blobs: list[Blob]) -> _Relations:
         blocks, array, compiled = _Blocks(self._source, blobs, self._room), self._room.array, _kernels("relations")
         most = blocks.total // _TAG_BYTES + 1
-        rules, first, way = (array(name, most + 1) for name in ("rules", "area_first", "area_way"))
-        is_inner, state = array("is_inner", most, np.bool_), np.zeros(self._kernels.NUM_STATE, np.int64)
-        areas = compiled.AreaLists(rules, first, way, is_inner)
-        _check(compiled.read_areas(blocks.arrays, self._of_areas.arrays, _strings(blocks, self._room), areas, state))
-        size = int(state[self._kernels.SIZE])
-        last = int(first[size])
-        return ShapeRelations(rules[:size].copy(), first[: size + 1].copy(), way[:last].copy(), is_inner[:last].copy())
+        rules, area_first, way = (array(name, most + 1) for name in ("rules", "area_first", "area_way"))
+        areas = compiled.AreaLists(rules, area_first, way, array("is_inner", most, np.bool_))
+        pair_first, pair, member_first = (array(name, most + 1) for name in ("pair_first", "pairs", "member_first"))
+        member = array("member", compiled.MEMBER_COLUMNS * most)
+        relations = compiled.RelationLists(pair_first, pair, member_first, member)
+        others = areas, relations
+        found = _read_by(compiled.read_relations, blocks, self._of_relations, self._room, *others)
+        size, num_areas = found.state[self._kernels.SIZE], found.state[self._kernels.SHAPES]
+        last = int(area_first[num_areas])
+        of_areas = rules[:num_areas], area_first[: num_areas + 1], way[:last], areas.is_inner[:last]
+        lists = pair_first[: size + 1], pair[: pair_first[size]], member_first[: size + 1]
+        members = member[: compiled.MEMBER_COLUMNS * int(member_first[size])].reshape(-1, compiled.MEMBER_COLUMNS)
+        return _Relations(
+            ShapeRelations(*(values.copy() for values in of_areas)),
+            found.words,
+            *(values.copy() for values in (*lists, members)),
+        )
 
-    def _bytes_of(self, blobs: list[Blob]) -> bytes:
-        parts = []
-        with self._source.open("rb") as stream:
-            for blob in blobs:
-                stream.seek(blob.start)
-                parts.append(stream.read(blob.end - blob.start))
-        return b"".join(parts)
+    def _add_relations(self, relations: list[_Relations]) -> None:
+        """Collect the turn restrictions and manoeuvres of relations."""
+        if self._turns is None:
+            return
+        bits = self._kernels.VALUE_BITS
+        for found in relations:
+            words, pairs, members = found.words, found.pair.tolist(), found.member.tolist()
+            bounds = zip(pairwise(found.pair_first.tolist()), pairwise(found.member_first.tolist()), strict=True)
+            for (low, high), (begin, end) in bounds:
+                tags = {words[pair >> bits]: words[pair & (1 << bits) - 1] for pair in pairs[low:high]}
+                of_relation = [(words[role], "nwr"[kind], key) for role, kind, key in members[begin:end]]
+                self._turns.add_relation(tags, of_relation)
 
 
-def _words_of_areas(as_key: Counter[str], as_value: Counter[str]) -> _Words:
-    """Return what is known of strings of relations; the rules of ways that each is a key of, or a value, are given."""
+def _words_of_relations(keys: tuple[str, ...], as_key: Counter[str], as_value: Counter[str]) -> _Words:
+    """Return what is known of strings of relations, of which some with some keys are wanted.
+
+    The rules of ways that each string is a key of, or a value, are given.
+    """
     compiled = _kernels("relations")
-    uses, kinds = {"type": compiled.TYPE}, {"multipolygon": compiled.MULTIPOLYGON, "inner": compiled.INNER}
+    uses = dict.fromkeys(keys, _kernels().WANTED)
+    uses["type"] = uses.get("type", 0) | compiled.TYPE
+    kinds = {"multipolygon": compiled.MULTIPOLYGON, "inner": compiled.INNER}
     return _Words(
         {
             text: (uses.get(text, 0), as_key[text] & AREAS, as_value[text] & AREAS, kinds.get(text, 0))

@@ -1,4 +1,4 @@
-"""Kernel that reads relations that are areas of several ways; see `vkssp.osm.kernels.blocks`."""
+"""Kernel that reads relations: areas of several ways, and those with wanted tags; see `vkssp.osm.kernels.blocks`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from vkssp.osm.kernels.blocks import (
     AS_KEY,
     AS_VALUE,
     DAMAGED,
+    FULL,
     KIND,
     RELATIONS,
+    SHAPES,
     SIZE,
     USES,
+    VALUE_BITS,
+    WANTED,
     Blocks,
     Known,
     Strings,
+    Words,
     block_of,
     is_usual,
     next_group,
     number_at,
     read_table,
     unfolded,
+    word_of,
 )
 
 Bytes = npt.NDArray[np.uint8]
@@ -32,7 +38,9 @@ Ints = npt.NDArray[np.int64]
 
 #: Use of a string as the key of types of relations. What the last column tells of strings here: that it is the type of
 #: areas, or the role of ways that bound islands.
-TYPE, MULTIPOLYGON, INNER = 1, 1, 2
+TYPE, MULTIPOLYGON, INNER = 128, 1, 2
+#: Columns of a member: its role as a word, its kind, and its id.
+MEMBER_COLUMNS = 3
 _WAY = 1
 
 
@@ -45,12 +53,29 @@ class AreaLists(NamedTuple):
     is_inner: Any
 
 
+class RelationLists(NamedTuple):
+    """Relations with a wanted tag: all tags of each, as pairs of words, and `MEMBER_COLUMNS` of each member."""
+
+    pair_first: Ints
+    pair: Ints
+    member_first: Ints
+    member: Ints
+
+
 @jit_part
-def _find_areas(
-    block: Bytes, at: Any, end: Any, num_strings: Any, strings: Strings, areas: AreaLists, state: Ints
+def _find_relations(
+    block: Bytes,
+    at: Any,
+    end: Any,
+    num_strings: Any,
+    strings: Strings,
+    words: Words,
+    areas: AreaLists,
+    relations: RelationLists,
+    state: Ints,
 ) -> Any:
-    """Decode the relations of a group; see `read_areas`."""
-    about, size = strings.about, state[SIZE]
+    """Decode the relations of a group; see `read_relations`."""
+    about, size, num_areas = strings.about, state[SIZE], state[SHAPES]
     while at < end:
         if block[at] != 34:  # field 4, a message
             return DAMAGED
@@ -82,20 +107,32 @@ def _find_areas(
             elif tag != 34 or not is_usual(block, at, at + number, num_strings):
                 return DAMAGED
             at += number
-        rules, is_area = 0, False
-        while keys < keys_end:
-            k, keys = number_at(block, keys, keys_end)
-            v, values = number_at(block, values, values_end)
-            if keys < 0 or values < 0 or k < 0 or k >= num_strings or v < 0 or v >= num_strings:
+        rules, uses, is_area = 0, 0, False
+        next_key, next_value = keys, values
+        while next_key < keys_end:
+            k, next_key = number_at(block, next_key, keys_end)
+            v, next_value = number_at(block, next_value, values_end)
+            if next_key < 0 or next_value < 0 or k < 0 or k >= num_strings or v < 0 or v >= num_strings:
                 return DAMAGED
             # The last one counts of tags with the same key.
             rules = (rules & ~about[k, AS_KEY]) | (about[k, AS_KEY] & about[v, AS_VALUE])
+            uses |= about[k, USES]
             if about[k, USES] & TYPE:
                 is_area = about[v, KIND] == MULTIPOLYGON
-        if values != values_end:
+        if next_value != values_end:
             return DAMAGED
-        is_wanted = is_area and rules != 0
-        member, count = np.int64(0), areas.first[size]
+        is_wanted = uses & WANTED != 0
+        num_pairs, num_members = relations.pair_first[size], relations.member_first[size]
+        while is_wanted and keys < keys_end:
+            k, keys = number_at(block, keys, keys_end)
+            v, values = number_at(block, values, values_end)
+            key, value = word_of(block, k, strings, words, state), word_of(block, v, strings, words, state)
+            if key < 0 or value < 0:
+                return FULL
+            relations.pair[num_pairs] = key << VALUE_BITS | value
+            num_pairs += 1
+        is_area = is_area and rules != 0
+        member, count = np.int64(0), areas.first[num_areas]
         while ids < ids_end:
             role, roles = number_at(block, roles, roles_end)
             step, ids = number_at(block, ids, ids_end)
@@ -103,38 +140,56 @@ def _find_areas(
             if role < 0 or role >= num_strings or roles < 0 or ids < 0 or kinds < 0 or kind < 0 or kind > 2:
                 return DAMAGED
             member += unfolded(step)
-            if is_wanted and kind == _WAY:
+            if is_wanted:
+                word = word_of(block, role, strings, words, state)
+                if word < 0:
+                    return FULL
+                to = MEMBER_COLUMNS * num_members
+                relations.member[to], relations.member[to + 1], relations.member[to + 2] = word, kind, member
+                num_members += 1
+            if is_area and kind == _WAY:
                 areas.way[count], areas.is_inner[count] = member, about[role, KIND] == INNER
                 count += 1
         if roles != roles_end or kinds != kinds_end:
             return DAMAGED
+        if is_area:
+            areas.rules[num_areas] = rules
+            num_areas += 1
+            areas.first[num_areas] = count
         if is_wanted:
-            areas.rules[size] = rules
             size += 1
-            areas.first[size] = count
-    state[SIZE] = size
+            relations.pair_first[size], relations.member_first[size] = num_pairs, num_members
+    state[SIZE], state[SHAPES] = size, num_areas
     return 0
 
 
 @jit
-def read_areas(blocks: Blocks, known: Known, strings: Strings, areas: AreaLists, state: Ints) -> int:
-    """Read the relations of some blobs that are areas of the basemap.
+def read_relations(
+    blocks: Blocks,
+    known: Known,
+    strings: Strings,
+    words: Words,
+    areas: AreaLists,
+    relations: RelationLists,
+    state: Ints,
+) -> int:
+    """Read the relations of some blobs that are areas of the basemap, and those that have a wanted tag.
 
     Parameters
     ----------
-    blocks, known, strings : NamedTuple
+    blocks, known, strings, words : NamedTuple
         As for `read_ways`.
-    areas : AreaLists
-        Receives the areas.
+    areas, relations : AreaLists, RelationLists
+        Receive the relations; some are in both.
     state : numpy.ndarray
-        Receives the number of areas in `SIZE`; all is 0 at first.
+        Receives the numbers of relations in `SIZE`, and of areas in `SHAPES`; all is 0 at first.
 
     Returns
     -------
     int
-        0 or `DAMAGED`.
+        0, `DAMAGED` or `FULL`.
     """
-    areas.first[0] = 0
+    areas.first[0] = relations.pair_first[0] = relations.member_first[0] = words.first[0] = 0
     for number in range(len(blocks.first) - 1):
         num_strings = read_table(blocks, number, known, strings)
         if num_strings < 0:
@@ -142,7 +197,8 @@ def read_areas(blocks: Blocks, known: Known, strings: Strings, areas: AreaLists,
         block = block_of(blocks, number)
         begin, end, at = next_group(block, np.int64(0), RELATIONS)
         while at >= 0:
-            if _find_areas(block, begin, end, num_strings, strings, areas, state) != 0:
-                return DAMAGED
+            found = _find_relations(block, begin, end, num_strings, strings, words, areas, relations, state)
+            if found != 0:
+                return int(found)
             begin, end, at = next_group(block, at, RELATIONS)
     return 0

@@ -19,7 +19,6 @@ from vkssp.osm.kernels.blocks import (
     LAST_ID,
     NAME,
     REF,
-    RELATIONS,
     SHAPES,
     SIZE,
     USES,
@@ -208,14 +207,7 @@ def _find_ways(
 
 @jit
 def read_ways(
-    blocks: Blocks,
-    known: Known,
-    strings: Strings,
-    words: Words,
-    ways: WayLists,
-    shapes: ShapeLists,
-    has_relations: Any,
-    state: Ints,
+    blocks: Blocks, known: Known, strings: Strings, words: Words, ways: WayLists, shapes: ShapeLists, state: Ints
 ) -> int:
     """Read the ways of some blobs that have a wanted tag, and those that are shapes of the basemap.
 
@@ -225,8 +217,6 @@ def read_ways(
         The blocks, the strings that are known, room for the strings of a block, and room for words.
     ways, shapes : WayLists, ShapeLists
         Receive the ways.
-    has_relations : numpy.ndarray
-        Receives whether each blob has relations.
     state : numpy.ndarray
         Counts; see `SIZE` and so on. All are 0 at first.
 
@@ -236,12 +226,11 @@ def read_ways(
         0, `DAMAGED` or `FULL`. Ids are above 0 and ascend, and so do kinds of groups.
     """
     ways.pair_first[0] = ways.ref_first[0] = shapes.first[0] = words.first[0] = 0
-    for number in range(len(has_relations)):
+    for number in range(len(blocks.first) - 1):
         num_strings = read_table(blocks, number, known, strings)
         if num_strings < 0:
             return DAMAGED
         block = block_of(blocks, number)
-        has_relations[number] = next_group(block, np.int64(0), RELATIONS)[2] >= 0
         begin, end, at = next_group(block, np.int64(0), WAYS)
         while at >= 0:
             found = _find_ways(block, begin, end, num_strings, strings, words, ways, shapes, state)
