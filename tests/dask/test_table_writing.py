@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import grid
-from vkssp import ClusterError, FormatError, Graph, Solver
+from vkssp import ClusterError, FormatError, Graph, QueryError, Solver
 from vkssp.dask import table_store
 from vkssp.dask.blocks import Blocks
+from vkssp.dask.cluster import threads_of
 from vkssp.dask.manifest import Manifest
 from vkssp.dask.worker_solvers import WorkerSolvers
 
@@ -186,3 +187,25 @@ def test_tasks_whose_workers_die_are_repeated_a_few_times(
     deaths[0] = 100
     with pytest.raises(ClusterError, match="4 attempts of a task have failed"):
         table.write(tmp_path / "u.zarr")
+
+
+def test_a_worker_that_lacks_something(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = dask.table(graph, range(6), rows=2, cluster=client)
+
+    def lack(self: Any, *given: Any) -> None:
+        raise QueryError("Zarr arrays need zarr, which is not installed")
+
+    monkeypatch.setattr(table_store.TableStore, "write", lack)
+    with pytest.raises(QueryError, match=r"on the worker at .*: Zarr arrays need zarr"):
+        table.write(tmp_path / "t.zarr")
+
+    def refuse(self: Any, *given: Any, **named: Any) -> None:
+        raise ModuleNotFoundError("No module named 'vkssp'")
+
+    monkeypatch.setattr(type(client), "register_plugin", refuse)
+    with pytest.raises(ClusterError, match=r"cannot start vkssp \(.*No module named.*install the same version"):
+        dask.table(graph, range(6), cluster=client)
+    monkeypatch.setattr(type(client), "scheduler_info", lambda self, n_workers: {"workers": {}})
+    assert threads_of(client) == 1 and "the cluster has no workers now" in caplog.text

@@ -101,6 +101,7 @@ def test_what_cannot_be_asked(saved: tuple[Graph, Path], tmp_path: Path) -> None
         (([1], [(1.0, 2.0)]), QueryError, "places and nodes"),
         (([(1.0, 2.0)],), QueryError, "is not on this map"),
         ((5,), QueryError, "sources is 5"),
+        (([],), QueryError, "there are no sources; give at least one"),
     ):
         with pytest.raises(error, match=text):
             dask.table(path, *given)

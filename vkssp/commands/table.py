@@ -26,6 +26,7 @@ from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name, output_name
+from vkssp.terminal import print_error
 
 if TYPE_CHECKING:
     from vkssp.graph import Graph
@@ -198,6 +199,7 @@ def _by_workers(
 ) -> Result:
     """Let the workers of a cluster compute a table and write it."""
     from vkssp.dask.cluster import threads_of
+    from vkssp.dask.table_writing import PARTIAL
     from vkssp.dask.tables import table
     from vkssp.graph.names import names_in_file
 
@@ -214,7 +216,11 @@ def _by_workers(
         given = {"limit": limit, "reverse": args.reverse, "cluster": client, "algorithm": args.algorithm, **parameters}
         made = table(graph_for_workers(args, graph), begin, end, args.metrics, **given)
         ready = time.perf_counter()
-        reached = made.write(args.output, sources.ids, ids, progress=is_watched(args))
+        try:
+            reached = made.write(args.output, sources.ids, ids, progress=is_watched(args))
+        except KeyboardInterrupt:
+            print_error(f"stopped; the same command goes on from {args.output}{PARTIAL}")
+            raise
         threads = threads_of(client)
     seconds, pairs = time.perf_counter() - ready, made.shape[0] * made.shape[1]
     result: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +44,9 @@ def workers(args: argparse.Namespace) -> Iterator[Any]:
         with connected(args.scheduler) as client:
             yield client
         return
-    with local_cluster(args.device) as cluster, connected(cluster) as client:
+    # After Ctrl-C there is no time to end processes in order; they end all the same, and what they leave is removed.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
+    with local_cluster(args.device, silence_logs=logging.ERROR) as cluster, connected(cluster) as client:
         yield client
 
 

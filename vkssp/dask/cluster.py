@@ -204,7 +204,15 @@ def connected(cluster: Any = None) -> Iterator[Any]:
 def _register(client: Any, cores: int | None) -> None:
     from vkssp.dask.worker_plugin import NAME, SolversPlugin
 
-    client.register_plugin(SolversPlugin(cores), name=NAME)
+    try:
+        client.register_plugin(SolversPlugin(cores), name=NAME)
+    except OSError as error:
+        raise ClusterError(f"the scheduler has ended ({error}); start a cluster, and ask again") from error
+    except Exception as error:  # of a worker, whatever it lacks
+        raise ClusterError(
+            f"workers of the cluster cannot start vkssp ({shown(str(error))}); install the same version of vkssp[dask] "
+            "everywhere"
+        ) from error
 
 
 def is_connected(client: Any) -> bool:
@@ -228,6 +236,8 @@ def resources_of(client: Any) -> dict[str, int] | None:
 
 
 def threads_of(client: Any) -> int:
-    """Return the number of tasks that a cluster can run at a time, at least 1."""
+    """Return the number of tasks that a cluster can run at a time, at least 1; tell that there are no workers."""
     known = _workers_of(client) or []
+    if not known:
+        _log.warning("the cluster has no workers now; the work begins when there are some")
     return max(1, sum(int(worker["nthreads"]) for worker in known))

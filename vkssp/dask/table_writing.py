@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from vkssp.dask.manifest import Manifest
 from vkssp.dask.question import Facts, TableQuestion
 from vkssp.dask.table_store import ENDINGS, PARQUET, PARQUET_MARK, TableStore, told_by
 from vkssp.dask.worker_solvers import SOLVERS
-from vkssp.errors import FormatError
+from vkssp.errors import FormatError, QueryError
 from vkssp.extras import optional
 from vkssp.files import ZARR_MARKS, atomic_folder, check_folder
 from vkssp.solver.table_file import names_of, num_reached
@@ -46,7 +47,10 @@ class Written:
 def write_block(store: TableStore, first: int, end: int) -> Written:
     """Compute some rows, and write them; a task of a worker."""
     block = SOLVERS.block(store.question, first, end)
-    store.write(block, first, end)
+    try:
+        store.write(block, first, end)
+    except QueryError as error:  # this process lacks a library that the caller has
+        raise QueryError(f"on the worker at {socket.gethostname()}: {error}") from error
     return Written(num_reached(next(iter(block.values()))))
 
 
