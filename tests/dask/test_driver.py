@@ -1,0 +1,64 @@
+"""Results of tasks in their order, of which few wait for an earlier one, and those of lazy collections."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from vkssp import QueryError
+
+pytest.importorskip("distributed")
+driver = pytest.importorskip("vkssp.dask.driver")
+
+#: Lets the first task end, and the numbers of the tasks that have begun.
+gate, begun = threading.Event(), list[int]()
+
+
+def task(question: Any, number: int) -> int:
+    begun.append(number)
+    if number == 0:
+        gate.wait(60)
+    return number
+
+
+def refuse(question: Any, number: int) -> int:
+    raise QueryError("there is no such node")
+
+
+def test_results_come_in_order_and_few_wait_for_an_earlier_one(client: Any) -> None:
+    gate.clear()
+    begun.clear()
+    found = list[int]()
+
+    def ask() -> None:
+        with closing(
+            driver.results(client, "question", task, [(at,) for at in range(300)], None, ordered=True)
+        ) as made:
+            found.extend(number for number, result in made if number == result)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until = time.monotonic() + 60
+    last = -1
+    while time.monotonic() < until and (len(begun) < 10 or len(begun) != last):
+        last = len(begun)
+        time.sleep(0.3)
+    waiting = len(begun)
+    gate.set()
+    asking.join(60)
+    assert found == list(range(300)) and sorted(begun) == found
+    assert 10 <= waiting < 150, "the others wait"
+
+
+def test_errors_of_lazy_collections(client: Any) -> None:
+    delayed = pytest.importorskip("dask").delayed
+    assert driver.computed(client, delayed(task)("question", 3)) == 3
+    assert driver.computed(client, delayed(task)("question", 3), delayed(task)("question", 4)) == [3, 4]
+    with pytest.raises(QueryError, match="there is no such node"):
+        driver.computed(client, delayed(task)("question", 3), delayed(refuse)("question", 1))
+    with pytest.raises(driver.ClusterError, match=r"ZeroDivisionError"):
+        driver.computed(client, delayed(divmod)(1, 0))
