@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.support.graphs import grid
 from tests.support.table_places import places_of
 from vkssp import Decay, Graph, QueryError, Router, Solver, read_graph
 from vkssp.dask.blocks import blocks_of
+from vkssp.dask.graph_source import hash_of
 from vkssp.dask.question import Facts
 from vkssp.dask.worker_solvers import SOLVERS
 
@@ -149,6 +151,20 @@ def test_flows() -> None:
     ):
         with pytest.raises(QueryError, match=text):
             dask.flows(graph, sources, targets, wrong)
+
+
+def test_questions_that_differ_only_in_functions_or_entries() -> None:
+    """Their tasks have different names, and workers keep what they have prepared for one of them apart."""
+    graph, nodes = grid(5), np.arange(25)
+    one, other = (csr_matrix(np.where(nodes == at, 1, np.zeros((25, 25), int))) for at in (3, 20))
+    assert repr(one) == repr(other)
+    found = import_module("dask").compute(*(dask.flows(graph, nodes, nodes, demand) for demand in (one, other)))
+    assert not np.array_equal(found[0].arcs, found[1].arcs)
+    values, sums = np.arange(25.0), list[Any]()
+    for scale in (1.0, 1.0, 2.0, 3.0, 4.0):  # a function may have the address of one before it
+        sums.append(dask.node_accessibility(graph, values, decays=Decay.exponential(scale)))
+        assert (sums[-1].name == sums[0].name) == (scale == 1.0)
+    assert hash_of(Decay.table([0, 5], [1, 0])) != hash_of(Decay.table([0, 6], [1, 0]))
 
 
 @pytest.mark.parametrize("count", [None, 3])

@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 import numpy as np
 
 from vkssp.checks import no_file, path_of, shown
 from vkssp.errors import FormatError, QueryError
+from vkssp.extras import optional
 from vkssp.graph import Graph, checked_graph
 from vkssp.reading import is_saved
 
 # Bytes that are read at a time, and attempts to load a file while others replace it.
 _READ_BYTES, _ATTEMPTS = 16 << 20, 3
+# Values whose text tells all of them.
+_PLAIN = (bool, int, float, complex, str, bytes, range, np.generic, np.dtype, PurePath, Enum)
 
 
 class Hash:
@@ -27,7 +31,7 @@ class Hash:
         self._hash = hashlib.blake2b(digest_size=16)
 
     def add(self, value: Any) -> None:
-        """Add a value: an array, an object with fields, a list, a mapping, or one whose text tells all of it."""
+        """Add a value: an array, an object with fields, a list, a mapping, a plain value, or what can be pickled."""
         if isinstance(value, np.ndarray) and value.dtype.kind != "O":
             self._text(f"array {value.dtype.str} {value.shape}")
             self._hash.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
@@ -45,8 +49,12 @@ class Hash:
                 self.add(item)
         elif hasattr(value, "wkb"):  # a shape
             self._text(f"shape {value.wkb_hex}")
-        else:
+        elif value is None or isinstance(value, _PLAIN):
             self._text(f"{type(value).__name__} {value!r}")
+        else:  # such as a function or a sparse matrix, whose text does not tell it from another one
+            pickle = optional("cloudpickle", "arguments such as decays need", "dask")
+            self._text(type(value).__name__)
+            self._hash.update(pickle.dumps(value))
 
     def _text(self, text: str) -> None:
         data = text.encode("utf-8", "surrogatepass")
