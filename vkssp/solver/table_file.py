@@ -85,9 +85,10 @@ def write_table(
     path : str or Path
         Name of the file. With .npy: an array of shape (sources, targets), of the metric's type, or for several metrics
         of a structured type with a field for each. With .zarr: a folder with an array of that shape for each metric,
-        in chunks of rows, and arrays ``source`` and ``target`` of names. With .csv or .parquet: a line for each source
-        and target, with columns ``source``, ``target``, and those of ``duration_s``, ``distance_m`` and ``weight`` that
-        the table has; empty, or null, if there is no path. Parquet has a row group for each block of rows.
+        in chunks of rows that several threads compress and write, and arrays ``source`` and ``target`` of names. With
+        .csv or .parquet: a line for each source and target, with columns ``source``, ``target``, and those of
+        ``duration_s``, ``distance_m`` and ``weight`` that the table has; empty, or null, if there is no path. Parquet
+        has a row group for each block of rows.
     table : Table
         The table.
     sources, targets : sequence of int or str, optional
