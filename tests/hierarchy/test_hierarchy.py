@@ -13,7 +13,6 @@ from tests.support.hierarchies import Query, depths, eliminated, heights, lists
 from vkssp import Graph, GraphError, QueryError, jit, prepare, read_graph
 from vkssp.graph.hierarchy import RELAX, Hierarchy
 from vkssp.hierarchy import dissection, limits, supernodes
-from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import Elimination, eliminate
 from vkssp.hierarchy.metis import MetisProcess
@@ -226,16 +225,6 @@ def test_what_would_be_too_high_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
             prepare(graph)
         with pytest.raises(GraphError, match=f"more than {limit}"):
             hierarchy.check(graph)
-
-
-def test_cores_that_metis_cannot_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = grid(12)
-    edges = len(Core.of(Edges.of(graph)).edges.low)
-    monkeypatch.setattr(limits, "MOST_CORE_EDGES", edges)
-    of(graph)
-    monkeypatch.setattr(limits, "MOST_CORE_EDGES", edges - 1)
-    with pytest.raises(GraphError, match=rf"has {edges} edges, and METIS can order {edges - 1}; prepare parts"):
-        prepare(graph)
 
 
 @pytest.mark.parametrize("missing", ["numba", "pymetis"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -311,18 +312,14 @@ class LabelTable(Resource):
         most = max(1, YIELDED_BYTES // row_bytes)
         for first in range(0, block.size, most):
             rows = slice(first, min(first + most, block.size))
-
-            def read(rows: slice = rows) -> Uint32s:
-                words = self._download.read(slot.found, [(row_bytes * rows.start, row_bytes * rows.stop)])
-                found: Uint32s = words.view(np.uint32).reshape(rows.stop - rows.start, -1)
-                return found
-
+            spans, shape = [(row_bytes * rows.start, row_bytes * rows.stop)], (rows.stop - rows.start, len(self._nodes))
+            read = partial(self._download.read_rows, slot.found, spans, shape)
             if may[rows].any():
                 distances = read()
                 overflow = may[rows] & (distances == UNREACHABLE).any(axis=1)
                 yield FinishedRows(overflow, lambda distances=distances: distances)  # type: ignore[misc]
             else:
-                yield FinishedRows(may[rows], read)
+                yield FinishedRows(may[rows], read, read_into=read)
 
     def _may_overflow(self, block: _Block) -> npt.NDArray[np.bool_]:
         """Return for each row whether a sum may have been too large."""

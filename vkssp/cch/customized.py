@@ -59,11 +59,8 @@ def bytes_of(device: Device, hierarchy: Hierarchy, graph: Graph) -> int:
 def unfit(device: Device, hierarchy: Hierarchy, graph: Graph) -> str:
     """Return why a device cannot search a hierarchy, and what to do; empty if it can, provided that memory is free."""
     name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
-    most, arrays, whole = (
-        device.limits.buffer,
-        largest_array(device, hierarchy),
-        4 * max(graph.num_arcs, hierarchy.num_nodes),
-    )
+    most, arrays = device.limits.buffer, largest_array(device, hierarchy)
+    whole = 4 * max(graph.num_arcs, hierarchy.num_nodes)
     if arrays > most and not can_split(device):
         return (
             f"the hierarchy needs {arrays} bytes for one array, {name} binds {most} at most and lacks "

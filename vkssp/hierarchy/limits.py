@@ -8,22 +8,11 @@ from vkssp.graph.hierarchy import FEW_ARCS, MOST_ARCS, MOST_ARCS_A_NODE, MOST_HE
 from vkssp.hierarchy.elimination import Elimination
 
 _CURE = "search it without preparing it, such as by block_resident or near_far"
-#: Most edges of a core: METIS has numbers of 31 bits for the neighbours of all nodes, two for each edge.
-MOST_CORE_EDGES = 2**30 - 1
 
 
 def check_useful(graph: Graph, arcs: int, about: str = "") -> None:
     """Raise `GraphError` if a hierarchy would have too many arcs to be useful."""
     _check(graph, arcs, max(FEW_ARCS, MOST_ARCS_A_NODE * graph.num_nodes), about)
-
-
-def check_core(edges: int) -> None:
-    """Raise `GraphError` if the core of a graph has too many edges for METIS."""
-    if edges > MOST_CORE_EDGES:
-        raise GraphError(
-            f"without dead ends and chains this graph has {edges:,} edges, and METIS can order {MOST_CORE_EDGES:,}; "
-            f"prepare parts of it, or {_CURE}"
-        )
 
 
 def check_numbers(graph: Graph, arcs: int) -> None:

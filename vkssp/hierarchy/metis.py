@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.errors import MemoryShortageError, QueryError, VksspError
+from vkssp.errors import GraphError, MemoryShortageError, QueryError, VksspError
 from vkssp.hierarchy import metis_process
 from vkssp.hierarchy.edges import Int32s
 
 #: Number of nodes up to which this process computes an order. That takes up to a tenth of a second, as long as the
 #: start of another process.
 MOST_NODES_HERE = 16384
+#: Most neighbours of all nodes: the library has 32 bits with a sign for each number.
+MOST_NEIGHBOURS = 2**31 - 1
 # The same in all runs, so that a graph always gets the same hierarchy.
 _SEED = 1
 
@@ -78,11 +80,18 @@ class MetisProcess:
 
         Raises
         ------
+        GraphError
+            If the library cannot number the neighbours of all nodes.
         MemoryShortageError
             If there is too little memory.
         VksspError
             If the library fails.
         """
+        if len(neighbour) > MOST_NEIGHBOURS:
+            raise GraphError(
+                f"METIS can number {MOST_NEIGHBOURS:,} neighbours of nodes, and this graph has {len(neighbour):,} but "
+                "for dead ends and chains; prepare parts of it, or search it without preparing it, such as by near_far"
+            )
         num_nodes = len(first) - 1
         if num_nodes == 0:
             return np.zeros(0, np.int32)

@@ -13,7 +13,7 @@ from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.dissection import dissect
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
-from vkssp.hierarchy.limits import check_core, check_elimination, check_numbers, check_useful
+from vkssp.hierarchy.limits import check_elimination, check_numbers, check_useful
 from vkssp.hierarchy.metis import require_metis
 from vkssp.hierarchy.supernodes import build
 from vkssp.log import logger
@@ -78,7 +78,6 @@ def stages(graph: Graph) -> Generator[tuple[str, float], None, Graph]:
     check_useful(graph, len(edges.low))
     yield "core", _CORE
     core = Core.of(edges)
-    check_core(len(core.edges.low))
     stage, ordering = "order of the core", dissect(core.edges, lambda arcs: check_useful(graph, arcs, "about "))
     yield stage, _ORDER
     while True:
