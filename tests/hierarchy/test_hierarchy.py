@@ -13,6 +13,7 @@ from tests.support.hierarchies import Query, depths, eliminated, heights, lists
 from vkssp import Graph, GraphError, QueryError, jit, prepare, read_graph
 from vkssp.graph.hierarchy import RELAX, Hierarchy
 from vkssp.hierarchy import dissection, limits, supernodes
+from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import Elimination, eliminate
 from vkssp.hierarchy.metis import MetisProcess
@@ -225,6 +226,16 @@ def test_what_would_be_too_high_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
             prepare(graph)
         with pytest.raises(GraphError, match=f"more than {limit}"):
             hierarchy.check(graph)
+
+
+def test_cores_that_metis_cannot_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(12)
+    count = 2 * len(Core.of(Edges.of(graph)).edges.low)
+    monkeypatch.setattr("vkssp.hierarchy.metis.MOST_NEIGHBOURS", count)
+    of(graph)
+    monkeypatch.setattr("vkssp.hierarchy.metis.MOST_NEIGHBOURS", count - 1)
+    with pytest.raises(GraphError, match=rf"METIS can number {count - 1} neighbours of nodes, and this .* {count} but"):
+        prepare(graph)
 
 
 @pytest.mark.parametrize("missing", ["numba", "pymetis"])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import grid, random_graphs
 from tests.support.paths import ROOT
-from vkssp import Graph, GraphError, MemoryShortageError, VksspError, prepare
+from vkssp import Graph, MemoryShortageError, VksspError, prepare
 from vkssp.hierarchy import coarsening, dissection, metis, metis_process
 from vkssp.hierarchy.dissection import cover, separate
 from vkssp.hierarchy.edges import Edges
@@ -115,15 +115,6 @@ def test_a_process_that_fails_is_one_clear_error(
     with pytest.raises(VksspError, match=words) as caught:
         order_of_grid()
     assert type(caught.value) is kind and str(caught.value).startswith("the order of 400 nodes was not computed: ")
-
-
-def test_more_neighbours_than_the_library_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metis, "MOST_NEIGHBOURS", 2 * 2 * 20 * 19)
-    here = order_of_grid()
-    monkeypatch.setattr(metis, "MOST_NEIGHBOURS", 2 * 2 * 20 * 19 - 1)
-    with pytest.raises(GraphError, match="METIS can number 1,519 neighbours of nodes, and this graph has 1,520"):
-        order_of_grid()
-    assert len(here) == 400
 
 
 def test_a_process_that_does_not_start_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
