@@ -75,6 +75,18 @@ def test_nodes(scheduler: str, tmp_path: Path, more: list[str]) -> None:
     assert np.array_equal(written(graph), written(graph, "--scheduler", scheduler))
 
 
+def test_files_that_workers_cannot_write_together(
+    scheduler: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    nodes = tmp_path / "n.csv"
+    nodes.write_text("node\n1\n5\n30\n7\n")
+    given = ["table", "road:6", "--sources", str(nodes), "--targets", "all"]
+    same_files(given, scheduler, tmp_path, ".csv")
+    capsysbinary.readouterr()
+    assert main([*given, "--scheduler", scheduler, "-o", "-"]) == 0
+    assert capsysbinary.readouterr().out.decode().split() == (tmp_path / "one.csv").read_text().split()
+
+
 def same_files(given: list[str], scheduler: str, folder: Path, ending: str) -> None:
     """Check that a command writes the same file with and without workers."""
     one, two = folder / f"one{ending}", folder / f"two{ending}"
@@ -136,7 +148,7 @@ def test_extents(scheduler: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["-o", "t.csv"], "its name must end in one of .zarr, .parquet"),
+        (["-o", "t.txt"], "its name must end in one of .npy, .zarr, .csv, .parquet"),
         (["-o", "t.zarr", "--device", "cpu"], "--device is of this machine"),
         (["-o", "t.zarr", "--scheduler", "nowhere"], "no scheduler of dask answers at 'nowhere'"),
     ],

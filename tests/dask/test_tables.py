@@ -44,6 +44,10 @@ def test_nodes(client: Any, saved: tuple[Graph, Path], there: bool) -> None:
             assert table.metrics == ("weight",) and repr(table).endswith("weight, 6 blocks)")
             assert table.to_array().chunks == ((4, 4, 4, 4, 4, 1), (11,))
             assert np.array_equal(value(table.to_array()), solver.table(sources, targets))
+            if there:
+                whole = table.gathered()
+                assert np.array_equal(whole.read()["weight"], solver.table(sources, targets))
+                assert np.array_equal(whole.part(3, 9).read()["weight"], solver.table(sources[3:9], targets))
         limited = dask.table(path, sources, "all", limit=6, reverse=True, cluster=cluster).to_array()
         back = np.stack([solver.distances(node, limit=6) for node in range(144)])[:, sources].T
         assert np.array_equal(value(limited), back)

@@ -29,6 +29,7 @@ from vkssp.options import Help, file_name, output_name
 from vkssp.terminal import print_error
 
 if TYPE_CHECKING:
+    from vkssp.dask.tables import DaskTable
     from vkssp.graph import Graph
     from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
@@ -98,8 +99,8 @@ def add_arguments(parser: CommandParser) -> None:
     add_solver(parser, several=True)
     add_scheduler(
         parser,
-        "compute the table and write it, some rows each, to a .zarr or .parquet folder on storage that all of them "
-        "share; a command that was stopped goes on where it was",
+        "compute the table, some rows each, and write .zarr and .parquet, here a folder, on storage that all of them "
+        "share: a command that was stopped goes on where it was; rows of other files come here",
     )
 
 
@@ -185,13 +186,26 @@ def run(args: argparse.Namespace) -> Result:
     return result, lines
 
 
+def _is_folder(output: str) -> bool:
+    """Return whether workers can write an output, a folder, without this process."""
+    from vkssp.dask.table_store import ENDINGS
+    from vkssp.files import is_standard
+
+    return not is_standard(output) and output.lower().endswith(ENDINGS)
+
+
 def _check_cluster(args: argparse.Namespace) -> None:
-    """Raise an error unless workers of a cluster can write the output."""
+    """Raise an error unless workers of a cluster, or this process, can write the output."""
     from vkssp.dask.table_writing import check_name
+    from vkssp.solver.table_file import check_ending
 
     check_scheduler(args)
-    check_name(args.output)
-    check_outputs(argparse.Namespace(**{**vars(args), "output": None}))
+    if _is_folder(args.output):
+        check_name(args.output)
+        check_outputs(argparse.Namespace(**{**vars(args), "output": None}))
+    else:
+        check_ending(args.output)
+        check_outputs(args, output=None)
 
 
 def _by_workers(
@@ -217,9 +231,11 @@ def _by_workers(
         made = table(graph_for_workers(args, graph), begin, end, args.metrics, **given)
         ready = time.perf_counter()
         try:
-            reached = made.write(args.output, sources.ids, ids, progress=is_watched(args))
+            writer: DaskTable | Table = made if _is_folder(args.output) else made.gathered()
+            reached = writer.write(args.output, sources.ids, ids, progress=is_watched(args))
         except KeyboardInterrupt:
-            print_error(f"stopped; the same command goes on from {args.output}{PARTIAL}")
+            if _is_folder(args.output):
+                print_error(f"stopped; the same command goes on from {args.output}{PARTIAL}")
             raise
         threads = threads_of(client)
     seconds, pairs = time.perf_counter() - ready, made.shape[0] * made.shape[1]

@@ -22,6 +22,8 @@ _log: logging.Logger = logger(__name__)
 # Tasks under way for each that runs, so that workers need not wait for the next one, and attempts of a task: each of
 # these ends a worker several times, or loses a device twice.
 _AHEAD, _ATTEMPTS = 32, 4
+#: Tasks under way for each that runs if their results are large.
+FEW_AHEAD = 4
 # Seconds in which tasks end that are asked for in one message, while others are under way.
 _COLLECT_S = 0.02
 # Seconds that the result of a task, a few numbers, may take to arrive.
@@ -67,6 +69,7 @@ def results(
     name: str = "facts",
     *,
     ordered: bool = False,
+    ahead: int = _AHEAD,
 ) -> Generator[tuple[int, Any], None, None]:
     """Yield the number and the result of each task, in the order in which they end.
 
@@ -87,6 +90,8 @@ def results(
     ordered : bool
         Whether results come in the order of the tasks. Those that wait for an earlier one count among the tasks under
         way, so that their number is bounded.
+    ahead : int
+        Tasks under way for each that runs: few if results are large.
 
     Raises
     ------
@@ -122,8 +127,8 @@ def results(
             if time.monotonic() - counted > _COUNT_S:  # workers come and go
                 threads, counted = threads_of(client), time.monotonic()
             busy = len(under_way) + len(kept)
-            if waiting and (busy <= _AHEAD * threads // 2 or not under_way):
-                begin(max(1, _AHEAD * threads - busy))
+            if waiting and (busy <= ahead * threads // 2 or not under_way):
+                begin(max(1, ahead * threads - busy))
             if len(under_way) > threads:  # a message costs more than a short task
                 time.sleep(_COLLECT_S)
             for future, found in _results_of(client, ended.next_batch()):

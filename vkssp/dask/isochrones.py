@@ -14,7 +14,7 @@ from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
 from vkssp.dask.asking import are_places, divided, means_of, plain
 from vkssp.dask.cluster import resources_of
-from vkssp.dask.driver import results
+from vkssp.dask.driver import FEW_AHEAD, results
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import asked, delayed
 from vkssp.dask.question import VALUE, Facts, Opened, Question
@@ -121,7 +121,8 @@ def isochrones_in_order(question: IsochronesQuestion, client: Any) -> Generator[
         As `vkssp.Router.isochrones_of_each` does.
     """
     ranges, resources = divided(question, client, None)[1].ranges(), resources_of(client)
-    with closing(results(client, question, make_isochrones, ranges, resources, "isochrones", ordered=True)) as made:
+    given = client, question, make_isochrones, ranges, resources, "isochrones"
+    with closing(results(*given, ordered=True, ahead=FEW_AHEAD)) as made:
         for _, found in made:
             yield from found
 

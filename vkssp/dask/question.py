@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -129,15 +129,15 @@ class Facts:
         columns = int(np.prod(self.shape[1:], dtype=np.int64))
         return max(1, columns * sum(dtype.itemsize for dtype in self.dtypes.values()))
 
-    def table(self) -> Table:
-        """Return a table of this shape, which has no rows yet: for names, types and forms of the result."""
+    def table(self, blocks: Callable[[int, int], Iterator[Block]] | None = None) -> Table:
+        """Return a table of this shape, of the rows that a function makes; without one only for names and types."""
 
         def none(first: int, end: int) -> Any:
             raise QueryError("the rows of this table are made by tasks")
 
         units = Units(self.scale, DISTANCE_TYPES[self.bits])
         shape = (self.shape[0], self.shape[1])
-        return Table(shape, tuple(self.dtypes), none, units, self.sources, self.targets, self.reverse)
+        return Table(shape, tuple(self.dtypes), blocks or none, units, self.sources, self.targets, self.reverse)
 
 
 @dataclass(frozen=True, eq=False)
