@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 import vkssp
 import vkssp.dask
@@ -123,10 +124,11 @@ def measure_places(path: Path, folder: Path, counts: tuple[int, int], devices: s
     """Write a table between places by a cluster; return its seconds, and whether some of its rows are a router's."""
     graph, rng, found = Graph.load(path), np.random.default_rng(2), dict[str, Any](devices=devices, places=counts)
     assert graph.lat is not None and graph.lon is not None
-    begin, end = (
-        np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1)
-        for nodes in (rng.integers(0, graph.num_nodes, count) for count in counts)
-    )
+    # Of small components, such as those of islands, a trip may not begin or end.
+    _, component = connected_components(graph.to_scipy(), connection="strong")
+    main = np.flatnonzero(component == np.bincount(component).argmax())
+    chosen = (main[rng.integers(0, len(main), count)] for count in counts)
+    begin, end = (np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1) for nodes in chosen)
     written = folder / f"places{ending}"
     with (
         vkssp.dask.local_cluster(selected(devices), memory_limit=0) as cluster,
