@@ -21,18 +21,18 @@ layout(push_constant) uniform Push {
 uint shared_with_last(uint place) {
     if (place == 0 || place >= count) return 0;
     uint one = places[place].x, other = places[place - 1].x;
-    Supernode s = supernodes[supernode_of[one]], t = supernodes[supernode_of[other]];
+    Supernode s = SUPERNODE(supernode_of[one]), t = SUPERNODE(supernode_of[other]);
     uint in_one = one - s.first_node + 1, in_other = other - t.first_node + 1;
     while (s.first_node != t.first_node) {
         if (s.level == 0 && t.level == 0) return 0;
         bool is_lower = s.level > t.level;
         if (s.level >= t.level) {
             in_one = s.parent_place + 1;
-            s = supernodes[s.parent];
+            s = SUPERNODE(s.parent);
         }
         if (!is_lower) {
             in_other = t.parent_place + 1;
-            t = supernodes[t.parent];
+            t = SUPERNODE(t.parent);
         }
     }
     return s.depth + min(in_one, in_other);
@@ -41,7 +41,7 @@ uint shared_with_last(uint place) {
 void put(uint place) {
     if (place >= count) return;
     uvec4 row = places[place];
-    Supernode s = supernodes[supernode_of[row.x]];
+    Supernode s = SUPERNODE(supernode_of[row.x]);
     records[row.y] = uvec4(row.z, s.depth + row.x - s.first_node + 1, place, row.w);
 }
 

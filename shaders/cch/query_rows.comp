@@ -14,9 +14,9 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 256;
 layout(constant_id = 1) const uint ROWS = 32;   // of a tile, a power of two, at most WORKGROUP_SIZE
 layout(constant_id = 2) const uint ROOM = 512;  // quadruples of distances in shared memory, ROWS at least
-layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
+#include "weights.glsl"
 // of each supernode's ancestors
-layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
+layout(std430, binding = 4) readonly restrict buffer Depths { WORDS ancestor_depth[]; };
 layout(std430, binding = 5) readonly restrict buffer Seeds { uvec2 seeds[]; };  // of each row: rank, offset
 layout(std430, binding = 6) coherent restrict buffer Labels { uint labels[]; };  // unreachable at first
 // Of each tile: the largest finite distance, the heaviest finite weight. Sums of these that fit tell that all sums do.
@@ -90,7 +90,7 @@ uint begun_by(uvec2 group, uint number, uint place) {
 // so that no read waits for a branch. The node has an arc.
 uvec4 weights_of(uint first_arc, uvec4 columns, uint num_arcs) {
     uvec4 at = 2 * (first_arc + min(columns, uvec4(num_arcs - 1))) + (1 - is_forward);
-    uvec4 found = uvec4(weight[at.x], weight[at.y], weight[at.z], weight[at.w]);
+    uvec4 found = uvec4(WEIGHT(at.x), WEIGHT(at.y), WEIGHT(at.z), WEIGHT(at.w));
     return mix(found, uvec4(UNREACHABLE), greaterThanEqual(columns, uvec4(num_arcs)));
 }
 
@@ -110,7 +110,7 @@ void put(uint at, uint distance, uint old) {
 
 // Return the depth of a column of a supernode, or of any if there is no such column.
 uint depth_of(Supernode s, uint column) {
-    if (column < s.num_ancestors) return ancestor_depth[s.first_ancestor + column];
+    if (column < s.num_ancestors) return WORD(ancestor_depth, s.first_ancestor + column);
     return s.depth + min(column - s.num_ancestors, s.size - 1);
 }
 
@@ -176,7 +176,7 @@ void main() {
     uint count = 0;  // nodes on the path in the supernode of this invocation's row
     if (is_row) {
         uvec2 seed = seeds[first_row + lid];
-        Supernode s = supernodes[supernode_of[seed.x]];
+        Supernode s = SUPERNODE(supernode_of[seed.x]);
         count = seed.x - s.first_node + 1;
         labels[(first_row + lid) * stride + s.depth + count - 1] = seed.y;
         farthest = seed.y;
@@ -188,7 +188,7 @@ void main() {
     for (uint level = first_level; level > 0; --level) {
         bool is_here = is_row && of_row[lid].level + 1 == level;
         Supernode parent;  // read before it is needed
-        if (is_here && level > 1) parent = supernodes[of_row[lid].parent];
+        if (is_here && level > 1) parent = SUPERNODE(of_row[lid].parent);
         if (lid < ROWS) on_path[lid] = is_here ? count : 0;
         barrier();
         // Rows that have met stay together.

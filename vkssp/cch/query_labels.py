@@ -174,13 +174,14 @@ class QueryRows(Resource):
     def _bound(self, tile: Tile) -> Bindings:
         if tile not in self._kernels:
             customized = self._customized
+            shader, constants = customized.shader("query_rows")
             kernel = Kernel(
                 customized.device,
-                "query_rows",
+                shader,
                 bindings=_BINDINGS,
                 push_constants=3,
                 workgroup_size=tile.size,
-                constants={_ROWS_CONSTANT: tile.rows, _ROOM_CONSTANT: tile.room},
+                constants={**constants, _ROWS_CONSTANT: tile.rows, _ROOM_CONSTANT: tile.room},
                 shared_bytes=_FIXED_BYTES + _ROW_BYTES * tile.rows + _QUADRUPLE_BYTES * tile.room,
                 owner=self,
             )
@@ -272,7 +273,16 @@ class QueryPlaces(Resource):
             status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of places", owner=self)
             self._status = status
             size = min(_FLAT_SIZE, device.limits.workgroup_size)
-            of_places = Kernel(device, "query_places", bindings=6, push_constants=1, workgroup_size=size, owner=self)
+            shader, constants = customized.shader("query_places")
+            of_places = Kernel(
+                device,
+                shader,
+                bindings=6,
+                push_constants=1,
+                workgroup_size=size,
+                constants=constants,
+                owner=self,
+            )
             self._bound = of_places.on(
                 *(customized.supernodes, customized.supernode_of, status),
                 *(self._places.buffer, self.records, self.shared_nodes),
