@@ -384,7 +384,7 @@ class Phast(Resource):
         if self._counting:
             sums = self._counted().sum(axis=0, dtype=np.int64)
             counters.update(zip(TOTALS, sums.tolist(), strict=True))
-        milliseconds = self._timestamps.read(1) - self._timestamps.read(0)
+        milliseconds = self._timestamps.between()
         return Outcome(UNREACHABLE, bool(overflow) or self._hierarchy.saturated, milliseconds, counters)
 
     def _counted(self) -> npt.NDArray[np.uint32]:

@@ -94,7 +94,7 @@ class _Slot(Resource):
         self._recording.submit()
         self._recording.wait()
         found[:] = self._answers.view()[:count]
-        return self._timestamps.read(1) - self._timestamps.read(0)
+        return self._timestamps.between()
 
     def _release(self) -> None:
         for bound in self._bindings:  # none if it could not be made

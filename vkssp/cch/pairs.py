@@ -63,6 +63,7 @@ class Pairs(Resource):
         self._parts: list[Resource] = []
         self._kernels: dict[int, Kernel] = {}
         self._ready: dict[int, tuple[Bindings, Recording]] = {}
+        self._recorded: dict[Recording, tuple[int, int]] = {}  # numbers of pairs, and of those whose labels are kept
         self._kernels_at_top: tuple[Kernel, Kernel] | None = None
         self._at_top: tuple[Bindings, Bindings] | None = None
         try:
@@ -83,7 +84,7 @@ class Pairs(Resource):
         for part in reversed(self._parts):
             part.close()
         self._parts, self._room = [], 0
-        device, self._ready, self._at_top = self._device, {}, None
+        device, self._ready, self._recorded, self._at_top = self._device, {}, {}, None
         room = 1 << (count - 1).bit_length()
         self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
@@ -189,13 +190,17 @@ class Pairs(Resource):
             self._pairs.view()[: part.size] = part.reshape(-1)
             self._status.view()[:] = 0
             bound, recording = self._ready_for(len(part))
-            with recording.record():
-                self._record(recording, bound, len(part), 0 if first else kept)
+            counts = len(part), 0 if first else kept
+            if self._recorded.get(recording) != counts:
+                self._recorded.pop(recording, None)
+                with recording.record():
+                    self._record(recording, bound, *counts)
+                self._recorded[recording] = counts
             recording.submit()
             recording.wait()
             check_loops(self._device, self._status.view()[0])
             answers = self._answers.view().reshape(-1, 2)[: len(part)]
             found[first : first + len(part)] = answers[:, 0]
             overflow[first : first + len(part)] = answers[:, 1] != 0
-            milliseconds += self._timestamps.read(1) - self._timestamps.read(0)
+            milliseconds += self._timestamps.between()
         return found, overflow, milliseconds

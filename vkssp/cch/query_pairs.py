@@ -110,7 +110,7 @@ class _Slot(Resource):
             of_sources = self._upward.extremes_of_rows()[self._source_rows]
             of_targets = self._downward.extremes_of_rows()[self._target_rows]
             may[:] = may_overflow(of_sources, of_targets) & (found == UNREACHABLE)
-        return self._timestamps.read(1) - self._timestamps.read(0)
+        return self._timestamps.between()
 
     def _release(self) -> None:
         for bound in self._bindings:  # none if it could not be made

@@ -266,7 +266,7 @@ class ReducedSearch(Resource):
         finally:
             for part in reversed(parts):
                 part.close()
-        return self._timestamps.read(1) - self._timestamps.read(0)
+        return self._timestamps.between()
 
     def _lowering(self, recording: Recording, lower: Bindings, num_near: int) -> None:
         recording.bind(lower)

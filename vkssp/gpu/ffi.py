@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from vkssp.errors import DeviceError
@@ -89,6 +90,7 @@ def create(function: str, ctype: str, *args: Any) -> Any:
     return handle[0]
 
 
+@cache
 def _structure_type(ctype: str) -> int:
     words = re.sub(r"Vulkan(\d)(\d)", r"Vulkan_\1_\2", ctype.removeprefix("Vk"))
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z])(?=[0-9])", "_", words)

@@ -54,6 +54,11 @@ class Timestamps(Resource):
         """Return the time in a slot in milliseconds, after it was written; 0 if the queue has no timestamps."""
         return self.read_all(slot, 1)[0]
 
+    def between(self, first: int = 0) -> float:
+        """Return the milliseconds between a slot and the next one."""
+        begin, end = self.read_all(first, 2)
+        return end - begin
+
     def read_all(self, first: int, count: int) -> list[float]:
         """Return the times in `count` slots from `first` on, in milliseconds."""
         if not self.period:
@@ -114,14 +119,14 @@ class Recording(Resource):
         self._submit_info = struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=buffers)
         self._submit_infos: dict[Recording, Any] = {}
         self._fences = array("VkFence", [self._fence])
-        self._barrier = struct("VkMemoryBarrier")
+        self._barrier, self._begin_info = struct("VkMemoryBarrier"), struct("VkCommandBufferBeginInfo")
 
     @contextmanager
     def record(self) -> Iterator[Self]:
         """Record the commands of the block in place of the old ones."""
         self._check_open()
         self.wait()
-        call("vkBeginCommandBuffer", self.handle, struct("VkCommandBufferBeginInfo"))
+        call("vkBeginCommandBuffer", self.handle, self._begin_info)
         try:
             yield self
         finally:
