@@ -99,8 +99,8 @@ def add_arguments(parser: CommandParser) -> None:
     add_solver(parser, several=True)
     add_scheduler(
         parser,
-        "compute the table, some rows each, and write .zarr and .parquet, here a folder, on storage that all of them "
-        "share: a command that was stopped goes on where it was; rows of other files come here",
+        "compute the rows, and write .zarr, or .parquet as a folder, on storage that all of them share (a command that "
+        "was stopped goes on where it was)",
     )
 
 
