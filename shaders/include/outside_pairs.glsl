@@ -13,6 +13,9 @@ layout(push_constant) uniform Push {
 #endif
     uint lanes;  // a power of two
     uint splits;  // invocations that share the nodes of a supernode for a pair
+#ifdef LISTED
+    uint fewest_lanes;  // if many supernodes are listed; a power of two
+#endif
 };
 
 // Number of ancestors that are paired.
@@ -25,11 +28,17 @@ layout(push_constant) uniform Push {
 void process_pair(Supernode s, uint first, uint i, uint j, uint between);
 
 void enumerate_pairs() {
-    uint stride = max(1, gl_NumWorkGroups.x * WORKGROUP_SIZE / lanes);
-    for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < END; g += stride) {
+    uint count = gl_NumWorkGroups.x * WORKGROUP_SIZE, each = lanes;
+#ifdef LISTED
+    // The invocations are as many as the largest supernode of all takes. Those that are listed are mostly smaller, and to
+    // begin with one of them after the other takes longer than their pairs.
+    while (each > fewest_lanes && 2 * (count / each) < END - begin) each /= 2;
+#endif
+    uint stride = max(1, count / each);
+    for (uint g = begin + gl_GlobalInvocationID.x / each; g < END; g += stride) {
         Supernode s = SUPERNODE(ORDER(g));
         uint pairs = pairs_of(PAIRED(s));
-        for (uint t = gl_GlobalInvocationID.x % lanes; t < pairs * splits; t += lanes) {
+        for (uint t = gl_GlobalInvocationID.x % each; t < pairs * splits; t += each) {
             uint first = splits == 1 ? 0 : t / pairs;
             if (first >= s.size) break;
             uvec2 pair = pair_at(t - first * pairs);

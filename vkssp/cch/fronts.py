@@ -25,7 +25,7 @@ MOST_WORDS = 11_264
 # device.
 _CHAIN_SIZE, _SIZE, _SOFTWARE_SIZE = 512, 128, 64
 #: Most nodes of a piece of a supernode, and fewest columns that fit beside them.
-MOST_NODES, _FEWEST_COLUMNS = 32, 8
+MOST_NODES, _FEWEST_COLUMNS = 64, 8
 #: Entries of columns that an invocation takes in a turn, if there are workgroups for the others.
 COLUMNS_EACH = 4
 #: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65 535 rounds.

@@ -39,9 +39,7 @@ ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
 _HEAD, _STATE = 10, 2
 # Workgroups of a dispatch at most, on a GPU and on a software device; parts of a step that they are meant for.
 _MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 8192, 64, 128
-# Workgroups of a dispatch for a step at most: as many as a large GPU runs at once.
-_MOST_OF_STEP = 2048
-# Invocations of a part at least, and at most where its arcs are copied, and for its pairs of ancestors.
+# Invocations of a part at least, at most where its arcs are copied, and at most for its pairs of ancestors.
 _LANES, _MOST_COPYING, _MOST_LANES = 64, 1 << 12, 1 << 16
 # Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
 _MOST_SHARES, _MOST_SLICES = 32, 8
@@ -169,8 +167,8 @@ class PartialCustomization(Resource):
                 ("customize_perfect_fronts_listed", of_perfect),
             )
         ]
-        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 4, self).on(*of_basic, *lists)
-        perfect_outside = make_kernel(self.basic, "customize_perfect_outside_listed", 7, 4, self).on(
+        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 5, self).on(*of_basic, *lists)
+        perfect_outside = make_kernel(self.basic, "customize_perfect_outside_listed", 7, 5, self).on(
             *of_perfect, *lists
         )
         restore = make_kernel(self.basic, "recustomize_restore", 10, 3, self).on(
@@ -179,7 +177,7 @@ class PartialCustomization(Resource):
         spread = make_kernel(self.basic, "recustomize_spread", 10, 5, self).on(
             *of_perfect, *lists, change, before, below
         )
-        prune = make_kernel(self.basic, "customize_prune_listed", 8, 4, self).on(*of_perfect, *lists, weights.marks)
+        prune = make_kernel(self.basic, "customize_prune_listed", 8, 5, self).on(*of_perfect, *lists, weights.marks)
         pack = make_kernel(self.basic, "recustomize_pack", 10, 3, self).on(
             *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
         )
@@ -206,14 +204,14 @@ class PartialCustomization(Resource):
             for number, step in reversed(list(enumerate(steps))):
                 self._record_fronts(fronts[0], number, step, (PAIRS, COLUMNS))
                 if step.outside:
-                    self._record(basic_outside, number, step, step.outside, step.splits)
+                    self._record_outside(basic_outside, number, step)
                     recording.barrier()
             recording.timestamp(self._timestamps, 2)
             for number, step in enumerate(steps):
                 self._record(restore, number, step, step.copying)
                 recording.barrier()
                 if step.outside:
-                    self._record(perfect_outside, number, step, step.outside, step.splits)
+                    self._record_outside(perfect_outside, number, step)
                     recording.barrier()
                 self._record_fronts(fronts[1], number, step, (COLUMNS, PAIRS))
                 each = step.shares * step.slices
@@ -224,7 +222,7 @@ class PartialCustomization(Resource):
             recording.timestamp(self._timestamps, 3)
             for number, step in enumerate(steps):  # in any order, once no kernel adds to the lists any more
                 if step.outside:
-                    self._record(prune, number, step, step.outside, step.splits)
+                    self._record_outside(prune, number, step)
             recording.barrier()
             recording.timestamp(self._timestamps, 4)
             for number, step in enumerate(steps):
@@ -278,6 +276,12 @@ class PartialCustomization(Resource):
         self._recording.push(kernel, step.first, number, lanes, *more)
         self._recording.dispatch(self._groups(-(-step.length * lanes // workgroup_size(self.device))))
 
+    def _record_outside(self, kernel: Bindings, number: int, step: _Step) -> None:
+        """Record a dispatch for the pairs of ancestors of listed parts of a step."""
+        # A software device may end long loops.
+        fewest = step.outside if self.device.info.kind == "cpu" else min(step.outside, workgroup_size(self.device))
+        self._record(kernel, number, step, step.outside, step.splits, fewest)
+
     def _record_fronts(self, kernel: Bindings, number: int, step: _Step, order: tuple[int, int]) -> None:
         """Record dispatches for the nodes of listed parts of a step, and barriers."""
         if step.front is not None:
@@ -294,7 +298,7 @@ class PartialCustomization(Resource):
         return min(most, self.device.limits.workgroups)
 
     def _groups(self, wanted: int) -> int:
-        return min(max(1, wanted), self._most_groups, _MOST_OF_STEP)
+        return min(max(1, wanted), self._most_groups)
 
     def customize(self, graph: Graph, changed: Indices) -> bool:
         """Customize what hangs on changed arcs of a graph, and wait for it.

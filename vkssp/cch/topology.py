@@ -44,7 +44,7 @@ SUPERNODE = np.dtype(
 # of each if there are more.
 _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 18, 1 << 18, 4
 # Nodes of a part for each invocation of a pair, if few pairs would leave a GPU idle.
-_NODES_EACH = 4
+_NODES_EACH = 8
 #: Invocations of a pair on a software device.
 SOFTWARE_SPLITS = 1
 # Rounds that a triangle may take: a search in a list, and other loops.
