@@ -275,13 +275,7 @@ class QueryPlaces(Resource):
             size = min(_FLAT_SIZE, device.limits.workgroup_size)
             shader, constants = customized.shader("query_places")
             of_places = Kernel(
-                device,
-                shader,
-                bindings=6,
-                push_constants=1,
-                workgroup_size=size,
-                constants=constants,
-                owner=self,
+                device, shader, bindings=6, push_constants=1, workgroup_size=size, constants=constants, owner=self
             )
             self._bound = of_places.on(
                 *(customized.supernodes, customized.supernode_of, status),
