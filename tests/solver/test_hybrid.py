@@ -331,7 +331,7 @@ def test_work_over_a_hierarchy() -> None:
         arcs, at = 0, rank
         while at >= 0:
             group = int(graph.hierarchy.supernode[at])
-            inside = int(graph.hierarchy.first_node[group + 1]) - at
+            inside = at - int(graph.hierarchy.first_node[group]) + 1
             arcs += inside * int(graph.hierarchy.num_ancestors[group]) + inside * (inside - 1) // 2
             at = int(graph.hierarchy.parent[group])
         exact.append(arcs)

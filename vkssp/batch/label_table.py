@@ -35,9 +35,6 @@ from vkssp.resource import Resource
 MOST_PART = 1 / 4
 #: Largest number of rows of a submission, and of bytes of its distances.
 MOST_SEARCHES, MOST_BYTES = 1 << 12, 64 << 20
-#: Largest number of bytes that are yielded at a time: such an array takes memory that earlier ones have left. A larger
-#: one would be of new pages each time, which take longer than the copy.
-YIELDED_BYTES = 24 << 20
 # Largest part of the free memory that labels of columns take, and those of rows.
 _MOST_MEMORY = 1 / 16
 #: A quarter of the side of a tile, on a GPU and on a software device.
@@ -172,7 +169,7 @@ class LabelTable(Resource):
             room = max(_LEAST_ROOM, 1 << (len(nodes) - 1).bit_length())
             most = most_rows(self._customized, self.device.limits.buffer)
             self._columns = QueryRows(self._customized, min(most, room), self, is_forward=False)
-            self._download = Download(self.device, min(self._bytes, YIELDED_BYTES + 4 * len(nodes)), self)
+            self._download = Download(self.device, self._bytes, self)
             self.aim(nodes, limit)
         except BaseException:
             self.close()
@@ -232,9 +229,9 @@ class LabelTable(Resource):
                 some = groups.between(bounds[number], bounds[number + 1])
                 running.append(self._submit(some, self._slots[number % 2]))
                 if len(running) == 2:
-                    yield from self._finished(running.pop(0))
+                    yield self._finished(running.pop(0))
             while running:
-                yield from self._finished(running.pop(0))
+                yield self._finished(running.pop(0))
         finally:
             for block in running:
                 block.slot.recording.wait()
@@ -300,26 +297,20 @@ class LabelTable(Resource):
         recording.timestamp(slot.timestamps, 1)
         recording.barrier("all", "all")
 
-    def _finished(self, block: _Block) -> Generator[FinishedRows, None, None]:
-        """Wait for a submission, and yield its rows."""
+    def _finished(self, block: _Block) -> FinishedRows:
+        """Wait for a submission, and return its rows."""
         slot = block.slot
         slot.recording.wait()
         slot.places.check()
         begin, end = slot.timestamps.read_all(0, 2)
         self.device_ms += end - begin
         self.counters["iterations"] += 1
-        may, row_bytes = self._may_overflow(block), 4 * len(self._placed.keys)
-        most = max(1, YIELDED_BYTES // row_bytes)
-        for first in range(0, block.size, most):
-            rows = slice(first, min(first + most, block.size))
-            spans, shape = [(row_bytes * rows.start, row_bytes * rows.stop)], (rows.stop - rows.start, len(self._nodes))
-            read = partial(self._download.read_rows, slot.found, spans, shape)
-            if may[rows].any():
-                distances = read()
-                overflow = may[rows] & (distances == UNREACHABLE).any(axis=1)
-                yield FinishedRows(overflow, lambda distances=distances: distances)  # type: ignore[misc]
-            else:
-                yield FinishedRows(may[rows], read, read_into=read)
+        shape, may = (block.size, len(self._placed.keys)), self._may_overflow(block)
+        read = partial(self._download.read_rows, slot.found, [(0, 4 * shape[0] * shape[1])], shape)
+        if not may.any():
+            return FinishedRows(may, read, read_into=read)
+        found = read()
+        return FinishedRows(may & (found == UNREACHABLE).any(axis=1), lambda: found)
 
     def _may_overflow(self, block: _Block) -> npt.NDArray[np.bool_]:
         """Return for each row whether a sum may have been too large."""

@@ -33,7 +33,7 @@ from vkssp.resource import Resource
 _ROWS_CONSTANT, _ROOM_CONSTANT = 1, 2
 #: Rows of a tile and invocations of its workgroup, for few rows, for many, and on a software device. Small tiles of few
 #: rows occupy more processors.
-SMALL_TILE, LARGE_TILE, SOFTWARE_TILE = (4, 128), (16, 256), (8, 64)
+SMALL_TILE, LARGE_TILE, SOFTWARE_TILE = (4, 128), (16, 128), (8, 64)
 #: Rows from which on large tiles occupy all processors: a guess for a large GPU.
 MANY_ROWS = 1 << 12
 #: Quadruples of distances of a tile in shared memory.

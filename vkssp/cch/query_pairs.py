@@ -20,9 +20,10 @@ from vkssp.resource import Resource
 
 #: Fewest pairs of a call that are found so, and most pairs of a submission.
 FEWEST_PAIRS, MOST_PAIRS = 128, 1 << 14
-#: Fewest arcs that searches for the pairs would visit on a GPU, where the levels of few labels take as long as those of
-#: many: a guess for a large one. A software device takes time for the arcs alone.
-FEWEST_ARCS = 3e7
+#: Fewest arcs that one search visits, and that searches for all pairs would visit, on a GPU: guesses for a large one.
+#: With fewer the host takes longer to sort the nodes than the device to search, and the levels of few labels take as
+#: long as those of many. A software device takes time for the arcs alone.
+FEWEST_ARCS, FEWEST_ARCS_OF_ALL = 3e4, 1e8
 # Largest part of the free memory that the labels of a direction take.
 _MOST_MEMORY = 1 / 16
 _LEAST_ROOM = 1 << 10
@@ -30,8 +31,10 @@ _LEAST_ROOM = 1 << 10
 
 def pays(device: Device, hierarchy: Hierarchy, pairs: int) -> bool:
     """Return whether so many pairs take less time by labels of their nodes than by searches."""
-    is_work = device.info.kind == "cpu" or 2 * pairs * hierarchy.upward_work >= FEWEST_ARCS
-    return pairs >= FEWEST_PAIRS and is_work
+    if pairs < FEWEST_PAIRS:
+        return False
+    each = hierarchy.upward_work
+    return device.info.kind == "cpu" or (each >= FEWEST_ARCS and 2 * pairs * each >= FEWEST_ARCS_OF_ALL)
 
 
 def room_of(customized: CustomizedHierarchy) -> int:

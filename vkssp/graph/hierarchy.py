@@ -197,7 +197,7 @@ class Hierarchy:
         rank, arcs = sample.astype(np.int64), 0.0
         while len(rank):
             group = self.supernode[rank].astype(np.int64)
-            inside = self.first_node[group + 1].astype(np.int64) - rank
+            inside = rank - self.first_node[group].astype(np.int64) + 1
             arcs += float((inside * self.num_ancestors[group] + inside * (inside - 1) // 2).sum())
             above = self.parent[group]
             rank = above[above >= 0]

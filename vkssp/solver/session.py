@@ -630,7 +630,14 @@ class Session(Resource):
         algorithm = self.algorithm()
         finder = algorithm.path_batch() if isinstance(algorithm, Phast) else None
         if finder is not None:
-            answer_pairs(finder, batch)
+            # Many pairs are found sooner without searches.
+            answer_pairs(finder, [one for one in batch if not self._has_many_pairs(one.question)])
+
+    def _has_many_pairs(self, question: object) -> bool:
+        graph, hierarchy = self.copy, self.renumbered.hierarchy
+        if not isinstance(question, PairsQuestion) or not isinstance(graph, DeviceGraph) or hierarchy is None:
+            return False
+        return query_pairs.pays(graph.device, hierarchy, len(question.sources))
 
     def _find_trees(self, batch: Sequence[Waiting]) -> None:
         """Answer questions for trees by sweeps at once, if there is memory for several."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from vkssp.algorithm import Terminal
 from vkssp.cch.path_batch import MOST_PAIRS, FoundPath, PathBatch, PathSearch
-from vkssp.cch.query_pairs import FEWEST_PAIRS
 from vkssp.graph import Uint32s
 from vkssp.solver.micro_batches import Waiting
 
@@ -46,13 +45,10 @@ def answer_pairs(finder: PathBatch, questions: Iterable[Waiting]) -> None:
     finder : PathBatch
         Finds the paths.
     questions : iterable of Waiting
-        The questions, each a `PathQuestion` or a `PairsQuestion`; others are left, and so are many pairs, which are
-        found sooner without searches.
+        The questions, each a `PathQuestion` or a `PairsQuestion`; others are left.
     """
     paths = [one for one in questions if isinstance(one.question, PathQuestion)]
-    others = [
-        one for one in questions if isinstance(one.question, PairsQuestion) and len(one.question.sources) < FEWEST_PAIRS
-    ]
+    others = [one for one in questions if isinstance(one.question, PairsQuestion)]
     searches = [PathSearch(one.question.seeds, one.question.targets) for one in paths]
     begin, is_first = 0, True
     while begin < len(paths) or is_first:
