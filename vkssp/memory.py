@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from vkssp.errors import MemoryShortageError, VksspError
 
 #: Smaller allocations, in bytes, are not worth the time of a check.
 SMALL = 64 << 20
+#: Functions that give up memory which is only kept for later; called when memory is short.
+givers: list[Callable[[], None]] = []
 #: Folder of the control groups.
 GROUPS = Path("/sys/fs/cgroup")
 # Messages of libraries that get no memory, in lower case: the loader of libraries, C++, parsers. Messages of libraries
@@ -203,6 +205,10 @@ def require(size: float, what: str, cure: str = "use a smaller one, or a machine
     if size < SMALL:
         return
     free = free_bytes()
+    if free is not None and size > free:
+        for give_up in givers:
+            give_up()
+        free = free_bytes()
     if free is not None and size > free:
         raise MemoryShortageError(
             f"{what}: that takes about {size / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} are free; {cure}"

@@ -7,7 +7,7 @@ import pytest
 
 import vkssp
 from tests.conftest import open_device
-from vkssp import DistanceOverflowError, Graph, Solver
+from vkssp import DistanceOverflowError, Graph, MemoryShortageError, Solver, memory
 from vkssp.generate import road_grid
 from vkssp.gpu import host_memory
 from vkssp.gpu.buffer import Buffer
@@ -49,7 +49,7 @@ def test_a_block_serves_one_array_after_the_other() -> None:
 
 
 def test_memory_is_not_kept_beyond_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest blocks are given up if those without arrays are too large a part of the free memory."""
+    """Blocks without arrays are given up beyond a part of the free memory, and all of them where memory is short."""
     made = list[int]()
 
     def make(size: int) -> HostBlock:
@@ -63,7 +63,14 @@ def test_memory_is_not_kept_beyond_its_part(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(made) == 4
     arrays.clear()
     arrays = [blocks.array(2 * LEAST_BYTES) for _ in range(4)]
-    assert len(made) == 5, "an eighth of 40 + 8 units are 6, three blocks of 2"
+    assert len(made) == 6, "an eighth of 40 units are 5: two blocks of 2 were kept"
+    arrays.clear()
+    monkeypatch.setattr(memory, "givers", [blocks.forget])
+    monkeypatch.setattr(memory, "free_bytes", lambda: memory.SMALL - 1)
+    with pytest.raises(MemoryShortageError):
+        memory.require(memory.SMALL, "something else")
+    arrays.append(blocks.array(2 * LEAST_BYTES))
+    assert len(made) == 7, "the kept blocks were given up"
 
 
 @pytest.mark.parametrize("spans", [[(0, SIZE)], [(5, LEAST_BYTES), (0, 0), (LEAST_BYTES + 3, 2 * LEAST_BYTES + 1)]])

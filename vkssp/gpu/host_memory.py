@@ -17,7 +17,7 @@ import numpy.typing as npt
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.locks import ReentrantLock
-from vkssp.memory import free_bytes
+from vkssp.memory import free_bytes, givers
 
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device
@@ -126,13 +126,12 @@ class Place:
 class _Lease:
     """Use of a block by an array, which ends with the array and all of its views."""
 
-    def __init__(self, block: HostBlock, returned: deque[HostBlock]) -> None:
-        self.block, self._returned = block, returned
+    def __init__(self, block: HostBlock, blocks: HostBlocks) -> None:
+        self.block, self._blocks = block, blocks
         self.__array_interface__ = block.memory.__array_interface__
 
     def __del__(self) -> None:
-        # Called at any moment, perhaps by the thread that holds the lock of the blocks.
-        self._returned.append(self.block)
+        self._blocks.take_back(self.block)
 
 
 class HostBlocks:
@@ -143,6 +142,7 @@ class HostBlocks:
         self._returned: deque[HostBlock] = deque()
         self._free: list[HostBlock] = []  # those that were used last, last
         self._lost: list[npt.NDArray[np.uint8]] = []
+        self._most = 0  # bytes to keep
 
     def array(self, nbytes: int) -> npt.NDArray[np.uint8]:
         """Return a new array of bytes, whose values are arbitrary, shape (nbytes,), uint8."""
@@ -150,7 +150,11 @@ class HostBlocks:
             return np.empty(nbytes, np.uint8)
         size = nbytes + -nbytes % _PAGE
         with self._lock.held():
-            self._collect()
+            kept, free = self._collect(), free_bytes()
+            self._most = int(KEPT_PART * ((_UNKNOWN_BYTES if free is None else free) + kept))
+            while self._free and kept > self._most:
+                kept -= self._free[0].nbytes
+                self._free.pop(0).forget_devices()
             fitting = [one for one in self._free if _LEAST_PART * one.nbytes <= size <= one.nbytes]
             block = min(fitting, key=lambda one: one.nbytes, default=None)
             if block is None:
@@ -159,19 +163,21 @@ class HostBlocks:
             else:
                 self._free.remove(block)
             block.uses += 1
-        lease: Any = _Lease(block, self._returned)
+        lease: Any = _Lease(block, self)
         return np.asarray(lease)[:nbytes]
 
-    def _collect(self) -> None:
-        """Take back the blocks whose arrays have ended, and give up the oldest ones beyond the memory to keep."""
+    def take_back(self, block: HostBlock) -> None:
+        """Take back a block whose array has ended; called at any moment, perhaps by the thread that holds the lock."""
+        kept = sum(one.nbytes for one in [*self._free, *self._returned])
+        # What devices have imported is given up by the next call that holds the lock.
+        if block.imports or kept + block.nbytes <= self._most:
+            self._returned.append(block)
+
+    def _collect(self) -> int:
+        """Sort in the blocks whose arrays have ended, and return the bytes that no array lies in."""
         while self._returned:
             self._free.append(self._returned.popleft())
-        kept = sum(one.nbytes for one in self._free)
-        free = free_bytes() if kept else None
-        most = KEPT_PART * ((_UNKNOWN_BYTES if free is None else free) + kept)
-        while self._free and kept > most:
-            kept -= self._free[0].nbytes
-            self._free.pop(0).forget_devices()
+        return sum(one.nbytes for one in self._free)
 
     def forget(self, nbytes: int | None = None) -> None:
         """Give up blocks that no array lies in: all, or if memory is short for a number of bytes."""
@@ -201,3 +207,4 @@ class HostBlocks:
 
 #: The blocks of this process.
 host_blocks = HostBlocks()
+givers.append(host_blocks.forget)

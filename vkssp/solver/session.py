@@ -794,6 +794,8 @@ class Session(Resource):
     def _release(self) -> None:
         kept, self._kept = self._kept, None
         with contextlib.ExitStack() as stack:
+            if self.shared.place != CPU:
+                stack.callback(host_blocks.forget)
             stack.callback(self.shared.release, self._hold)
             stack.callback(self.discard)
             if kept is not None:
