@@ -309,7 +309,7 @@ class SolverPool(Resource):
             yield
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
-        """Return a new array for results; see `RowSource.empty`."""
+        """Return a new array for results, to which the device writes fast; its values are arbitrary."""
         return self._left()[0].solver.session.empty(shape, dtype)
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:

@@ -519,7 +519,7 @@ class Solver(Resource):
         )
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
-        """Return a new array for results; see `RowSource.empty`."""
+        """Return a new array for results, to which the device writes fast; its values are arbitrary."""
         return self._queries.empty(shape, dtype)
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
