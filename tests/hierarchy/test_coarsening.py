@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -33,6 +35,16 @@ def cut(graph: WeightedGraph, part: npt.NDArray[np.int32]) -> int:
     return int(graph.edge_weight[tail != part[graph.near]].sum()) // 2
 
 
+def ended(run: Generator[float, None, Int32s]) -> tuple[list[float], Int32s]:
+    """Return what a generator yields, and its result."""
+    shares = list[float]()
+    while True:
+        try:
+            shares.append(next(run))
+        except StopIteration as result:
+            return shares, result.value
+
+
 @pytest.mark.parametrize("ids", ["near", "anywhere"])
 @pytest.mark.parametrize("expression", ["grid", "rmat:10"])
 def test_parts_become_no_worse(monkeypatch: pytest.MonkeyPatch, expression: str, ids: str) -> None:
@@ -50,8 +62,9 @@ def test_parts_become_no_worse(monkeypatch: pytest.MonkeyPatch, expression: str,
         divided.append((coarse, part.copy()))
         return part
 
-    part = partition(first, near, _PARTS, divide, 1)
+    shares, part = ended(partition(first, near, _PARTS, divide, 1))
     assert len(divided) <= 4
+    assert len(shares) >= 3 and shares == sorted(shares) and 0 < shares[0] and shares[-1] < 1
     coarse, given = min(divided, key=lambda one: cut(*one))
     # A grid is halved at each step, nearly; the nodes of this RMAT are around few.
     assert coarse.num_nodes < graph.num_nodes * (0.2 if expression == "grid" else 0.95)
@@ -75,6 +88,6 @@ def test_what_cannot_become_coarser_is_divided_as_it_is(monkeypatch: pytest.Monk
         asked.append(graph)
         return (np.arange(graph.num_nodes) % 2).astype(np.int32)
 
-    assert partition(first, near, 2, divide, 1).tolist() == [at % 2 for at in range(100)]
+    assert ended(partition(first, near, 2, divide, 1))[1].tolist() == [at % 2 for at in range(100)]
     assert len(asked) == 1, "all tries take longer than one without"
     assert np.array_equal(asked[0].near, near) and (asked[0].node_weight == 1).all()

@@ -13,7 +13,7 @@ counts. A single one is bad at times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -36,6 +36,8 @@ _INSIDE, _LEFT = 0.75, 0.9
 # Share by which a part may be heavier than others, as in METIS, and how often nodes are moved in each graph.
 _IMBALANCE, _PASSES = 0.03, 10
 _KERNELS = "vkssp.hierarchy.coarsening_kernels"
+# Shares of the work that are done with the coarsest graph, and with its parts.
+_COARSENED, _DIVIDED = 0.4, 0.8
 
 
 class WeightedGraph(NamedTuple):
@@ -62,8 +64,8 @@ class WeightedGraph(NamedTuple):
 
 def partition(
     first: Indices, near: Int32s, count: int, divide: Callable[[WeightedGraph, int], Int32s], at_once: int
-) -> Int32s:
-    """Return the part of each node of a graph, shape (num_nodes,), int32.
+) -> Generator[float, None, Int32s]:
+    """Return the part of each node of a graph, shape (num_nodes,), int32; yield about which share of the work is done.
 
     Parameters
     ----------
@@ -84,11 +86,17 @@ def partition(
             break
         graphs.append(found[0])
         above.append(found[1])
+        yield _COARSENED * (1.0 - graphs[-1].num_nodes / graphs[0].num_nodes)
     # All tries together take less time than a single one with the finest graph.
     tries = [partial(divide, graphs[-1], number) for number in range(max(1, 1 << len(above) >> 1))]
-    part = min(run_ahead(tries, at_once), key=partial(_cut, graphs.pop()))
+    parts = list[Int32s]()
+    for found_part in run_ahead(tries, at_once):
+        parts.append(found_part)
+        yield _COARSENED + (_DIVIDED - _COARSENED) * len(parts) / len(tries)
+    part = min(parts, key=partial(_cut, graphs.pop()))
     while above:
         part = _projected(part, above.pop())
+        yield _DIVIDED + (1.0 - _DIVIDED) * graphs[-1].num_nodes / (2 * graphs[0].num_nodes)
         _refine(graphs.pop(), part, count)
     return part
 
