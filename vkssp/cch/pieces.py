@@ -52,7 +52,7 @@ class Pieces(NamedTuple):
 
 
 def most_pieces(hierarchy: Hierarchy, most: int) -> tuple[int, int]:
-    """Return the number of pieces of the supernodes with more nodes than `most`, and no less than their ancestors."""
+    """Return the number of pieces of supernodes with more nodes than `most`, and an upper bound of their ancestors."""
     size = hierarchy.size
     large = np.flatnonzero(size > most)
     count = -(-size[large] // most)

@@ -105,7 +105,7 @@ def accessibility(
 ) -> Any:
     """Return how much can be reached from places as a lazy array, in blocks of origins.
 
-    Needs the extra ``dask``. Each worker takes the opportunities to the streets once.
+    Needs the extra ``dask``. Each worker snaps the opportunities once.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""Memory of the host for large results, which is kept for later results and, from then on, written by devices directly.
+"""Memory of the host for large results: it is kept for later results, and devices write to it directly from then on.
 
-A new array costs more than the copy of its bytes from the device: the system gives its pages away one by one, filled
-with zeros. So the memory of an array that is not used any more serves the next one, up to a part of the memory of the
-machine. Devices import it the second time (VK_EXT_external_memory_host) and copy to it without a staging buffer.
+A new array costs more than the copy of its bytes from the device: the system provides its pages one by one, filled with
+zeros. So the memory of an array that is not used any more serves the next one, up to a part of the free memory of the
+machine. Devices import it when it serves its second array (VK_EXT_external_memory_host), and copy to it without a
+staging buffer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 LEAST_BYTES = 4 << 20
 #: Largest part of the free memory of the machine that is kept for later arrays.
 KEPT_PART = 1 / 8
-#: Free bytes where the system does not tell.
+# Free bytes that are assumed where the system does not tell.
 _UNKNOWN_BYTES = 4 << 30
 # Blocks are whole huge pages, and serve arrays of at least this part of them. A device imports parts of this size.
 _PAGE, _LEAST_PART, _IMPORT_BYTES = 2 << 20, 0.75, 1 << 30
@@ -46,7 +47,7 @@ class HostBlock:
     memory : numpy.ndarray
         The bytes, shape (size,), uint8.
     uses : int
-        Number of arrays that it has served.
+        Number of arrays that it has served, the present one included.
     imports : dict of int to list of Buffer
         Buffers over parts of the block, in order, by the serial numbers of their devices; none if the device cannot
         have them.
@@ -65,7 +66,7 @@ class HostBlock:
         return len(self.memory)
 
     def buffers(self, device: Device) -> list[Buffer]:
-        """Return the buffers of a device over parts of the block, made on the first call; empty if it cannot be."""
+        """Return the buffers of a device over parts of the block, made on the first call; none if it cannot."""
         made = self.imports.get(device.serial)
         if made is None or any(one.closed for one in made):
             made = self.imports[device.serial] = self._imported(device)
@@ -107,7 +108,7 @@ class Place:
     buffers : list of Buffer
         The buffers.
     begin : int
-        First byte of the array, counted from the begin of the first buffer.
+        Offset of the array from the start of the first buffer, in bytes.
     """
 
     buffers: list[Buffer]
@@ -174,13 +175,13 @@ class HostBlocks:
             self._returned.append(block)
 
     def _collect(self) -> int:
-        """Sort in the blocks whose arrays have ended, and return the bytes that no array lies in."""
+        """Take the blocks whose arrays have ended as free ones, and return the number of bytes of all free blocks."""
         while self._returned:
             self._free.append(self._returned.popleft())
         return sum(one.nbytes for one in self._free)
 
     def forget(self, nbytes: int | None = None) -> None:
-        """Give up blocks that no array lies in: all, or if memory is short for a number of bytes."""
+        """Give up all blocks that no array lies in; with a number of bytes, only if memory is short for so many."""
         with self._lock.held():
             self._collect()
             free = None if nbytes is None else free_bytes()

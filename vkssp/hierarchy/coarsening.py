@@ -7,8 +7,8 @@ become single nodes a few times before METIS divides the graph. Nodes are matche
 independent of the others, as neighbours have close ids in most road networks; if they have not, the range is the whole
 graph. Ranges do not depend on the number of cores, so that the partition does not, either.
 
-Of several partitions of the coarsest graph, which takes METIS little time, that with the lightest edges between parts
-counts. A single one is bad at times.
+METIS makes several partitions of the coarsest graph, each in little time. The one with the least weight of edges
+between parts is taken, since a single partition is bad at times.
 """
 
 from __future__ import annotations

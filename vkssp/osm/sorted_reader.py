@@ -1,9 +1,9 @@
 """Reader of sorted .osm.pbf files on all cores, by compiled code.
 
 The blobs of a file are independent. In a sorted file, those with nodes come first, then those with ways, and then those
-with relations. Ways are read first; of the nodes, only the coordinates of those in ways are kept. Threads unpack and
-decode blobs (`vkssp.osm.kernels.blocks`), and what they find is joined in the order of the file, so that the result is
-the same on any number of cores, and the same as that of `vkssp.osm.reader`.
+with relations. Relations are read first, then ways, and then nodes, of which only the coordinates of those in ways are
+kept. Threads unpack and decode blobs (`vkssp.osm.kernels.blocks`), and what they find is joined in the order of the
+file, so that the result is the same on any number of cores, and the same as that of `vkssp.osm.reader`.
 
 Nearly all extracts are sorted and hold nothing unusual. All others, and all damaged ones, are left to pyosmium, which
 reads everything, and names the damage.
