@@ -102,7 +102,7 @@ class CustomizedHierarchy(Resource):
     top_nodes, top_ancestors : Buffer
         Its nodes and their ancestors.
     version : int
-        Number of customizations, with which other data for the weights are compared.
+        Number of customizations. Other data for the weights are current if they were made for the same number.
 
     Raises
     ------

@@ -100,7 +100,7 @@ def largest_array(device: Device, hierarchy: Hierarchy) -> int:
 
 
 def is_split(device: Device, hierarchy: Hierarchy) -> bool:
-    """Return whether a device has arrays of a hierarchy in several buffers, because one buffer is too small for one.
+    """Return whether a device has arrays of a hierarchy in several buffers, because one of them does not fit into one.
 
     They have items for arcs, ancestors or supernodes, or are rows of arcs. All of them are split, or none is.
     """
@@ -143,10 +143,13 @@ class Topology(Resource):
     ----------
     holders : set of int
         Creation numbers of the customized hierarchies that use it.
-    supernodes, supernode_of : Buffer or SplitBuffer
-        The supernodes, behind them the pieces of large ones, and the supernode of each rank.
+    supernodes : Buffer or SplitBuffer
+        The supernodes, and behind them the pieces of large ones.
+    supernode_of : Buffer
+        The supernode of each rank.
     ancestors, ancestor_depth : Buffer or SplitBuffer
-        Ranks of the ancestors of all supernodes and pieces, and the number of nodes above each of supernodes.
+        Ranks of the ancestors of all supernodes and pieces. Of each ancestor of a supernode, not of a piece, the number
+        of nodes above it.
     places : Buffer
         For each arc of the graph the index of its weight in the weights of the hierarchy, 2**32 - 1 for loops.
     top : Top
