@@ -1,10 +1,10 @@
 """Nested dissection of a graph in parts, on all cores.
 
 METIS divides the graph, or a coarser one if it is large (`vkssp.hierarchy.coarsening`), into all parts at once. Part
-numbers are those of a recursive bisection. For each bisection, from the whole graph down, the fewest nodes that touch all edges
-between both halves are their separator (a minimum vertex cover of a bipartite graph, D. König, 1931). What is left of
-each part is ordered by METIS, one part independent of the others. An elimination order has the halves before their
-separator. The parts depend on the graph only, so that the order is the same on any number of cores.
+numbers are those of a recursive bisection. For each bisection, from the whole graph down, the fewest nodes that touch
+all edges between both halves are their separator (a minimum vertex cover of a bipartite graph, D. König, 1931). What is
+left of each part is ordered by METIS, one part independent of the others. An elimination order has the halves before
+their separator. The parts depend on the graph only, so that the order is the same on any number of cores.
 """
 
 from __future__ import annotations
