@@ -265,9 +265,13 @@ class LabelTable(Resource):
         slot.rows.put(rows.ranks, groups.offset[seeds][order].astype(np.uint32, copy=False))
         slot.places.put(rows, self._placed)
         is_single = bool((each == 1).all())
-        with slot.recording.record() as recording:
-            self._record(recording, slot, rows, count, is_single)
-        slot.recording.submit()
+        try:
+            with slot.recording.record() as recording:
+                self._record(recording, slot, rows, count, is_single)
+            slot.recording.submit()
+        except BaseException:
+            self._version = -1  # the columns may not have been made
+            raise
         return _Block(count, rows, slot)
 
     def _record(self, recording: Recording, slot: _Slot, rows: Placed, count: int, is_single: bool) -> None:

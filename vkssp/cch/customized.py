@@ -95,7 +95,8 @@ class CustomizedHierarchy(Resource):
     rows, arcs : Buffer or SplitBuffer
         For each rank the index of the first downward arc to it that sweeps need, and the number of these arcs. For each
         of these arcs the rank of the ancestor, and the weight.
-    supernodes, supernode_of, ancestor_depth : Buffer or SplitBuffer
+    supernodes, ancestor_depth : Buffer or SplitBuffer
+    supernode_of : Buffer
         The hierarchy, see `Topology`.
     top : Top
         The top of the hierarchy, where many workgroups search upward.

@@ -89,8 +89,8 @@ class MetisProcess:
         """
         if len(neighbour) > MOST_NEIGHBOURS:
             raise GraphError(
-                f"METIS can number {MOST_NEIGHBOURS:,} neighbours of nodes, and this graph has {len(neighbour):,} but "
-                "for dead ends and chains; prepare parts of it, or search it without preparing it, such as by near_far"
+                f"METIS can number {MOST_NEIGHBOURS:,} neighbours of nodes, and the graph that it has to divide has "
+                f"{len(neighbour):,}; prepare parts of it, or search it without preparing it, such as by near_far"
             )
         num_nodes = len(first) - 1
         if num_nodes == 0:
