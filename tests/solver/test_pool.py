@@ -170,9 +170,9 @@ def test_finished_rows_that_wait_take_bounded_memory(
 ) -> None:
     rows, made = row_maker.RowMaker.rows, []
 
-    def counting(self: Any, seeds: Any) -> Generator[np.ndarray, None, None]:
-        made.append(len(seeds))
-        return rows(self, seeds)
+    def counting(self: Any, *args: Any) -> Generator[np.ndarray, None, None]:
+        made.append(len(args[0]))
+        return rows(self, *args)
 
     monkeypatch.setattr(row_maker.RowMaker, "rows", counting)
     with SolverPool(GRAPH, "near_far", [device, second], waiting_bytes=10 * 4 * GRAPH.num_nodes) as pool:
@@ -244,11 +244,11 @@ def test_the_cpu_beside_a_device(device: Device, algorithm: str, monkeypatch: py
     sources, rows, both = np.tile(SOURCES, 20), row_maker.RowMaker.rows, threading.Barrier(2)
     begun: set[object] = set()
 
-    def meeting(self: Any, seeds: Any) -> Generator[Any, None, None]:
+    def meeting(self: Any, *args: Any) -> Generator[Any, None, None]:
         if self.session.device not in begun:
             begun.add(self.session.device)
             both.wait(60)  # until the other device has begun as well, so that each makes a part of the rows
-        yield from rows(self, seeds)
+        yield from rows(self, *args)
 
     with SolverPool(graph, algorithm, ["cpu", device]) as pool:
         assert [isinstance(one, CpuDevice) for one in pool.devices] == [True, False]

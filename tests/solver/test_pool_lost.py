@@ -82,8 +82,8 @@ def test_what_a_lost_device_leaves_the_other_makes(
     happened = threading.Event()
     rows = row_maker.RowMaker.rows
 
-    def waiting(self: Any, seeds: Any) -> Iterator[np.ndarray]:
-        for block in rows(self, seeds):
+    def waiting(self: Any, *args: Any) -> Iterator[np.ndarray]:
+        for block in rows(self, *args):
             # The other device, without which nothing would ever be lost.
             assert self.session.device is not device or happened.wait(60)
             yield block
@@ -108,8 +108,8 @@ def test_the_cpu_goes_on_alone(
 ) -> None:
     happened, rows = threading.Event(), row_maker.RowMaker.rows
 
-    def waiting(self: Any, seeds: Any) -> Iterator[np.ndarray]:
-        for block in rows(self, seeds):
+    def waiting(self: Any, *args: Any) -> Iterator[np.ndarray]:
+        for block in rows(self, *args):
             assert self.session.device is device or happened.wait(60)
             yield block
 
