@@ -78,7 +78,7 @@ def test_the_device_writes_to_memory_that_was_used_before(
     device: Device, filled: tuple[Buffer, np.ndarray], spans: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Downloads by pieces, into memory used again, and into it in several parts have the bytes of the buffer."""
-    monkeypatch.setattr(host_memory, "_IMPORT_BYTES", 2 << 20)
+    monkeypatch.setattr(host_memory, "IMPORT_BYTES", 2 << 20)
     host_blocks.forget()
     buffer, values = filled
     want = np.concatenate([values[begin:end] for begin, end in spans])

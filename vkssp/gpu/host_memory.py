@@ -30,8 +30,10 @@ LEAST_BYTES = 4 << 20
 KEPT_PART = 1 / 8
 # Free bytes that are assumed where the system does not tell.
 _UNKNOWN_BYTES = 4 << 30
-# Blocks are whole huge pages, and serve arrays of at least this part of them. A device imports parts of this size.
-_PAGE, _LEAST_PART, _IMPORT_BYTES = 2 << 20, 0.75, 1 << 30
+# Blocks are whole huge pages, and serve arrays of at least this part of them.
+_PAGE, _LEAST_PART = 2 << 20, 0.75
+#: Most bytes that a device imports in one piece.
+IMPORT_BYTES = 1 << 30
 
 
 class HostBlock:
@@ -73,7 +75,7 @@ class HostBlock:
         return made
 
     def _imported(self, device: Device) -> list[Buffer]:
-        most = min(_IMPORT_BYTES, device.limits.allocation // _PAGE * _PAGE)
+        most = min(IMPORT_BYTES, device.limits.allocation // _PAGE * _PAGE)
         if "host_memory" not in device.info.features or not most:
             return []
         made: list[Buffer] = []
