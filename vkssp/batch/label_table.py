@@ -306,8 +306,7 @@ class LabelTable(Resource):
         slot = block.slot
         slot.recording.wait()
         slot.places.check()
-        begin, end = slot.timestamps.read_all(0, 2)
-        self.device_ms += end - begin
+        self.device_ms += slot.timestamps.between()
         self.counters["iterations"] += 1
         shape, may = (block.size, len(self._placed.keys)), self._may_overflow(block)
         read = partial(self._download.read_rows, slot.found, [(0, 4 * shape[0] * shape[1])], shape)

@@ -396,8 +396,7 @@ class SweepBatch(Resource):
         recording.wait()
         status = self._mapped[parity].view()
         check_loops(self.device, status[0])
-        begin, end = self._timestamps.read_all(2 * parity, 2)
-        self.device_ms += end - begin
+        self.device_ms += self._timestamps.between(2 * parity)
         self.counters["iterations"] += sum(begin < end for begin, end in pairwise(self._bounds))
         is_over: npt.NDArray[np.bool_] = status[STATUS_WORDS : STATUS_WORDS + count] != 0
         is_over = is_over | bool(status[1]) | self._customized.saturated

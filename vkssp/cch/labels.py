@@ -169,8 +169,7 @@ class LabelRows(Resource):
     @property
     def make_ms(self) -> float:
         """Milliseconds on the device of the last call of `make`."""
-        begin, end = self._timestamps.read_all(0, 2)
-        return end - begin
+        return self._timestamps.between()
 
 
 class Labels(Resource):

@@ -270,16 +270,13 @@ class PairsQuestion(Question):
 
     def facts(self, opened: Opened, prepared: None) -> Facts:
         """Return the number of pairs, and the type of distances."""
-        solver = opened.solver
-        assert isinstance(solver, Solver)
+        solver = solver_of(opened)
         units = solver.graph.units.typed(solver.distance_type)
         return Facts((len(self.sources),), {VALUE: units.dtype}, units.scale, solver.distance_type.bits)
 
     def block(self, opened: Opened, prepared: None, first: int, end: int) -> Block:
         """Return the distances of some pairs."""
-        solver = opened.solver
-        assert isinstance(solver, Solver)
-        return {VALUE: solver.pairs(self.sources[first:end], self.targets[first:end])}
+        return {VALUE: solver_of(opened).pairs(self.sources[first:end], self.targets[first:end])}
 
 
 def facts_by_row(question: Question, opened: Opened, prepared: Any, count: int) -> Facts:
