@@ -103,9 +103,10 @@ void look_at(uvec4 weights) {
 uvec4 improved(uvec4 least, uvec4 from, uint arc) { return min(least, min(from, uvec4(~arc)) + arc); }
 
 void put(uint at, uint distance, uint old) {
-    if (distance >= old) return;
-    farthest = max(farthest, distance);
-    labels[at] = distance;
+    if (distance < old) {
+        farthest = max(farthest, distance);
+        labels[at] = distance;
+    }
 }
 
 // Return the depth of a column of a supernode, or of any if there is no such column.
@@ -157,13 +158,10 @@ void extend_item(uint item, uint begin, uint end) {
     uvec4 depths = uvec4(depth_of(s, columns.x), depth_of(s, columns.y), depth_of(s, columns.z), depth_of(s, columns.w));
     uvec2 rows = groups[group];
     uint base = (first_row + rows.x) * stride;
-    uvec4 old_first = old_labels(base, depths.x, to_first), old_second = old_labels(base, depths.y, to_second);
-    uvec4 old_third = old_labels(base, depths.z, to_third), old_fourth = old_labels(base, depths.w, to_fourth);
+    uvec4 found[4] = {to_first, to_second, to_third, to_fourth}, old[4];
+    for (uint k = 0; k < 4; ++k) old[k] = old_labels(base, depths[k], found[k]);
     for (uint k = 0; k < 4; ++k) {
-        put(base + k * stride + depths.x, to_first[k], old_first[k]);
-        put(base + k * stride + depths.y, to_second[k], old_second[k]);
-        put(base + k * stride + depths.z, to_third[k], old_third[k]);
-        put(base + k * stride + depths.w, to_fourth[k], old_fourth[k]);
+        for (uint row = 0; row < 4; ++row) put(base + row * stride + depths[k], found[k][row], old[k][row]);
     }
 }
 
