@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -32,6 +33,8 @@ SUITE = (
     "tests/solver/test_query_labels.py",
     "tests/batch/test_label_table.py",
 )
+#: Processes that run the suite side by side.
+PROCESSES = 2
 #: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
 CHOSEN = "not (cpu or grids or star or long_path or real or generated or clones or tiles or pairs)"
 #: What asks most of the questions that name no device.
@@ -50,36 +53,35 @@ COMPLAINT = re.compile(r"VUID|SYNC-HAZARD|UNASSIGNED|Validation (Error|Warning)|
 
 
 def run(*commands: list[str], **environment: str) -> str:
-    """Run Python in other processes, one for each core at a time, and return all that they and the layers print.
-
-    On its own each leaves half of the machine idle; all at once would be slower than their own time limits allow.
-    """
-
-    def printed_by(arguments: list[str]) -> str:
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            env={**os.environ, "VKSSP_TEST_EXAMPLES": "5", **environment},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=500,  # a search that never ends must not keep the whole run
-            check=False,
-        )
-        printed = done.stdout.decode(errors="replace")
-        assert done.returncode == 0, printed[-6000:]
-        return printed
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            return "".join(pool.map(printed_by, commands))
-        finally:  # after a failure, do not run what waits
-            pool.shutdown(cancel_futures=True)
+    """Run Python in other processes, side by side, and return all that they and the layers print."""
+    with ExitStack() as stack:
+        runs = []
+        for arguments in commands:
+            output = stack.enter_context(TemporaryFile())
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                env={**os.environ, "VKSSP_TEST_EXAMPLES": "5", **environment},
+                cwd=ROOT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            stack.callback(process.kill)
+            runs.append((process, output))
+        printed = ""
+        for process, output in runs:
+            code = process.wait(timeout=1200)  # a search that never ends must not keep the whole run
+            output.seek(0)
+            own = output.read().decode(errors="replace")
+            assert code == 0, own[-6000:]
+            printed += own
+    return printed
 
 
 def suite(**environment: str) -> str:
     # Without -s pytest would keep what the layers print of passing tests to itself.
     arguments = ["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-k", CHOSEN]
-    output = run(*([*arguments, path] for path in SUITE), **environment)
+    # One process leaves half of a machine idle; one for each file would spend most of its time on its start.
+    output = run(*([*arguments, *SUITE[first::PROCESSES]] for first in range(PROCESSES)), **environment)
     for algorithm in ON_DEVICE:
         assert len(re.findall(rf"\[{algorithm}\b[^]]*\] .*PASSED", output)) > 20, f"{algorithm} is not covered"
     return output
@@ -111,6 +113,7 @@ Solver(grid(5), "{algorithm}", 0).path(0, 24)
     assert "SYNC-HAZARD" in run(["-c", program], **validation)
 
 
+@pytest.mark.timeout(1200)
 def test_the_suite_is_clean_under_the_validation_layers(validation: dict[str, str]) -> None:
     output = suite(**validation)
     assert not COMPLAINT.search(output), output[:6000]
@@ -124,6 +127,7 @@ def test_what_names_no_device_passes_where_the_cpu_is_selected() -> None:
         assert len(re.findall(rf"^{path}::.* PASSED", output, re.MULTILINE)) > 5, f"{path} is not covered"
 
 
+@pytest.mark.timeout(1200)
 def test_the_suite_passes_on_swiftshader() -> None:
     if not SWIFTSHADER:
         pytest.skip("SwiftShader is not there; scripts/test fetches it on Debian")

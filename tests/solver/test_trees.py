@@ -99,10 +99,10 @@ def test_trees_of_random_graphs_have_the_paths_of_routes(graph: Graph, data: st.
 def with_all(seed: int) -> Graph:
     """A directed graph with loops, parallel arcs, cycles of weight zero, ties, a hub and unreachable parts."""
     rng = np.random.default_rng(seed)
-    count = 400
-    tail, head = rng.integers(0, count, 1200), rng.integers(0, count, 1200)
-    hub = np.arange(1, 300)
-    ends = np.concatenate([tail, hub, np.zeros(299, int)]), np.concatenate([head, np.zeros(299, int), hub])
+    count = 140
+    tail, head = rng.integers(0, count, (2, 420))
+    hub = np.arange(1, 110)
+    ends = np.concatenate([tail, hub, np.zeros_like(hub)]), np.concatenate([head, np.zeros_like(hub), hub])
     return Graph.from_edges(*ends, rng.integers(0 if seed else 1, 5, len(ends[0])), num_nodes=count + 20)
 
 
@@ -114,7 +114,7 @@ EXPECTED = [Solver(graph, "dijkstra", "cpu").trees(range(graph.num_nodes)) for g
 @pytest.mark.parametrize("number", range(len(GRAPHS)))
 def test_all_algorithms_find_the_same_trees(algorithm: str, number: int, device: Device) -> None:
     graph, expected = GRAPHS[number], EXPECTED[number]
-    sources = [5] if slow_by_design(algorithm) else [5, 0, 419 % graph.num_nodes]
+    sources = [5] if slow_by_design(algorithm) else [5, 0, graph.num_nodes - 1]
     with make_solver(graph, algorithm, device) as solver:
         found = solver.trees(sources)
         assert np.array_equal(found.distance, expected.distance[sources])
