@@ -34,7 +34,7 @@ Record = dict[str, Any]
 SHARE = 0.01
 #: Nodes beyond which limits do not matter.
 FAR = 1e10
-#: Nodes of a graph with turn costs for each edge-based node of OSRM: Iceland's 170 385 and 159 052.
+#: Nodes of a graph with turn costs for each edge-based node of OSRM: Iceland's 170,385 and 159,052.
 NODES_EACH = 170_385 / 159_052
 #: Bytes that a device binds at most, as the H200 and other GPUs report them, and those of an arc of the graph there.
 BINDING, ARC_BYTES = 2**32 - 1, 4
@@ -106,7 +106,7 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "tree, ms": lambda record: stage(record, "device: a tree", "device_ms"),
     "tree read, ms": lambda record: stage(record, "device: a tree, read", "ms"),
     "pair, ms": lambda record: stage(record, "device: a pair", "ms"),
-    "10 000 pairs, ms": lambda record: stage(record, "device: 10,000 pairs", "ms"),
+    "10,000 pairs, ms": lambda record: stage(record, "device: 10,000 pairs", "ms"),
     "table, ms": lambda record: stage(record, "device: table of 1,000 by 1,000", "ms"),
     "new weights, ms": lambda record: stage(record, "device: new weights, and a pair", "ms"),
     "100 new weights, ms": lambda record: stage(record, "device: 100 new weights, and a pair", "ms"),
@@ -114,7 +114,7 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "CPU: GB": lambda record: gigabytes(stage(record, "cpu: solver", "device_bytes")),
     "CPU: tree, ms": lambda record: stage(record, "cpu: a tree", "ms"),
     "CPU: pair, ms": lambda record: stage(record, "cpu: a pair", "ms"),
-    "CPU: 10 000 pairs, ms": lambda record: stage(record, "cpu: 10,000 pairs", "ms"),
+    "CPU: 10,000 pairs, ms": lambda record: stage(record, "cpu: 10,000 pairs", "ms"),
     "CPU: table, ms": lambda record: stage(record, "cpu: table of 1,000 by 1,000", "ms"),
     "CPU: new weights, ms": lambda record: stage(record, "cpu: new weights, and a pair", "ms"),
     "CPU: 100 new weights, ms": lambda record: stage(record, "cpu: 100 new weights, and a pair", "ms"),
@@ -124,29 +124,29 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
 TABLES: dict[str, tuple[str, ...]] = {
     "preparing": ("prepare, s", "prepare, GB", "file, GB", "load, s", "load, GB"),
     "device": (
-        *("start, s", "device, GB", "tree, ms", "tree read, ms", "pair, ms", "10 000 pairs, ms", "table, ms"),
+        *("start, s", "device, GB", "tree, ms", "tree read, ms", "pair, ms", "10,000 pairs, ms", "table, ms"),
         *("new weights, ms", "100 new weights, ms"),
     ),
     "cpu": (
-        *("CPU: start, s", "CPU: GB", "CPU: tree, ms", "CPU: pair, ms", "CPU: 10 000 pairs, ms", "CPU: table, ms"),
+        *("CPU: start, s", "CPU: GB", "CPU: tree, ms", "CPU: pair, ms", "CPU: 10,000 pairs, ms", "CPU: table, ms"),
         *("CPU: new weights, ms", "CPU: 100 new weights, ms", "Dijkstra, ms"),
     ),
 }
 #: Stages of preparing, in the table of that name.
 STAGES = ("edges", "core", "order of the core", "elimination", "supernodes, levels and lists")
 #: Quantities that may grow more slowly than the number of nodes: what depends on the height alone.
-SLOWER = ("height", "pair, ms", "10 000 pairs, ms")
+SLOWER = ("height", "pair, ms", "10,000 pairs, ms")
 #: Quantities of the needs of larger networks.
 NEEDS = (
     *("million arcs of the hierarchy", "height", "prepare, s", "prepare, GB", "file, GB", "load, s"),
-    *("device, GB", "tree, ms", "10 000 pairs, ms", "new weights, ms"),
+    *("device, GB", "tree, ms", "10,000 pairs, ms", "new weights, ms"),
 )
 #: What the figure shows, by the title of a part.
 PARTS: dict[str, tuple[str, ...]] = {
     "seconds": ("prepare, s", "load, s", "start, s"),
     "GB": ("prepare, GB", "load, GB", "file, GB", "device, GB"),
-    "milliseconds": ("tree, ms", "pair, ms", "10 000 pairs, ms", "table, ms", "new weights, ms"),
-    "milliseconds, on the CPU": ("CPU: tree, ms", "CPU: 10 000 pairs, ms", "CPU: new weights, ms", "Dijkstra, ms"),
+    "milliseconds": ("tree, ms", "pair, ms", "10,000 pairs, ms", "table, ms", "new weights, ms"),
+    "milliseconds, on the CPU": ("CPU: tree, ms", "CPU: 10,000 pairs, ms", "CPU: new weights, ms", "Dijkstra, ms"),
 }
 
 
@@ -155,7 +155,7 @@ def number(value: float | None) -> str:
     if value is None:
         return ""
     if value >= 1000:
-        return f"{value:,.0f}".replace(",", " ")
+        return f"{value:,.0f}"
     return f"{value:.3g}"
 
 

@@ -161,7 +161,7 @@ def draw(result: dict[str, Any], figure: Any) -> None:
         degrees = [degree_of(graph) for graph in chosen]
         for name in PLAIN if not weights else ():
             lines[name] = (degrees, [times(graph).get(name, np.nan) for graph in chosen], None, None)
-        what = "weights 1 to 1 000 000" if weights else "weights 1 to 100"
+        what = "weights 1 to 1,000,000" if weights else "weights 1 to 100"
         ours[f"time, {what}"] = (degrees, [ratio(times(graph), "martin", "crauser") for graph in chosen], None, None)
         if not weights:
             lines["dijkstra"] = (degrees, [float(np.median(graph["dijkstra_ms"])) for graph in chosen], None, None)

@@ -38,7 +38,7 @@ bool search_is_over() {
 }
 
 // Detect loops that the device ended early. Some software devices (llvmpipe) silently end the loops of an invocation
-// after 65 535 rounds in all of them together; from then on each loop runs one round. A loop that has to run two rounds
+// after 65,535 rounds in all of them together; from then on each loop runs one round. A loop that has to run two rounds
 // therefore detects this. The compiler must not know its bound; every dispatch has one row of workgroups.
 void check_loops() {
     uint rounds = 0;

@@ -28,7 +28,7 @@ from vkssp.graph.csr import ranges
 Indices = npt.NDArray[np.int64]
 
 #: Roads across the border of two halves, by the places of both: `ROADS` times places to the power of `EXPONENT`.
-#: METIS's separators of the networks of DIMACS (264 346 to 1 524 453 nodes) have 0.35 to 0.83 times the cube root.
+#: METIS's separators of the networks of DIMACS (264,346 to 1,524,453 nodes) have 0.35 to 0.83 times the cube root.
 ROADS, EXPONENT = 0.6, 1 / 3
 #: Degrees from a cell to the next at the most, and from the first to the last, north and east.
 _MOST_STEP, _MOST_NORTH, _MOST_EAST = 0.5, 80.0, 170.0

@@ -28,7 +28,7 @@ _CHAIN_SIZE, _SIZE, _SOFTWARE_SIZE = 512, 128, 64
 MOST_NODES, _FEWEST_COLUMNS = 64, 8
 #: Entries of columns that an invocation takes in a turn, if there are workgroups for the others.
 COLUMNS_EACH = 4
-#: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65 535 rounds.
+#: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65,535 rounds.
 MOST_ROUNDS = 50_000
 
 

@@ -45,7 +45,7 @@ MOST_SLOTS, MOST_JOBS = 128, 512
 _JOB_WORDS, _NODE_WORDS = 4, 4
 _HEADERS_BYTES, _JOBS_BYTES = HEADER.itemsize * MOST_SLOTS, 4 * _JOB_WORDS * MOST_JOBS
 _LISTS_AT = _HEADERS_BYTES + _JOBS_BYTES
-# Largest number of arcs, and of nodes, on a GPU and on a software device, which may end loops after 65 535 rounds;
+# Largest number of arcs, and of nodes, on a GPU and on a software device, which may end loops after 65,535 rounds;
 # largest number of rounds of a dispatch, which takes some milliseconds at most.
 _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
 #: Largest number of storage buffers of a kernel.

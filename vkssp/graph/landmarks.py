@@ -150,7 +150,7 @@ def landmark_order(first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint3
 def road_order(graph: Graph) -> Order | None:
     """Return the landmark order of a road network if it is better than the graph's own numbering.
 
-    A graph counts as a road network if it has at least 20 000 nodes, at most six arcs per node on average, and a node
+    A graph counts as a road network if it has at least 20,000 nodes, at most six arcs per node on average, and a node
     at least 64 hops from the first node of its component. If the graph's own numbering is good already, no landmark
     order is computed, so graphs that need no order take little extra time.
 

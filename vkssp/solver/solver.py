@@ -433,7 +433,7 @@ class Solver(Resource):
     def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
         """Return the distances of many pairs of nodes.
 
-        ``phast`` searches all pairs at once, each from both ends; 10 000 pairs take a millisecond on a large GPU. For
+        ``phast`` searches all pairs at once, each from both ends; 10,000 pairs take a millisecond on a large GPU. For
         many more it makes labels, the distances of all nodes to their ancestors, if there is memory for them; pairs
         with the same weights are then looked up, 0.2 microseconds each on a core of a CPU. Other algorithms compute a
         row for each source.
