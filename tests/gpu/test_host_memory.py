@@ -152,3 +152,20 @@ def test_many_distances_are_sorted_on_the_device(
                             solver.distances(source, limit=limit)
                     else:
                         np.testing.assert_array_equal(solver.distances(source, limit=limit), want)
+
+
+def test_a_download_that_fails_waits_for_all_its_copies(
+    device: Device, filled: tuple[Buffer, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the buffer could be freed while the device still copies from it."""
+    settled: list[Device] = []
+    settle = Device.settle
+    host_blocks.forget()
+    with Download(device, len(filled[1]), device) as download:
+        with monkeypatch.context() as patch:
+            patch.setattr(Device, "settle", lambda self: settled.append(self) or settle(self))
+            patch.setattr(download, "take", lambda slot, where: 1 // 0)
+            with pytest.raises(ZeroDivisionError):
+                download.read(filled[0], [(0, len(filled[1]))])
+        assert settled == [device]
+        np.testing.assert_array_equal(download.read(filled[0], [(0, len(filled[1]))]), filled[1])

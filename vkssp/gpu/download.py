@@ -192,6 +192,9 @@ class Download(Resource):
             for one in taken:
                 if one is not None:
                     one.result()
+        except BaseException:
+            self._device.settle()  # copies that nobody has waited for may still read the source
+            raise
         finally:
             # No thread may write after this method has ended, even if Ctrl-C ended it.
             for one in taken:
