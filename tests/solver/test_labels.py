@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import DATA, EXAMPLES
 from tests.support.failures import fail_each_call
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
+from tests.support.prepared_graphs import clique, path, star
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver, prepare, read_graph
 from vkssp.cch import label_pairs
 from vkssp.cch import labels as device_labels
@@ -23,10 +24,7 @@ from vkssp.cpu import labels as cpu_labels
 from vkssp.cpu.device import CpuDevice
 from vkssp.cpu.phast import PhastCpu
 from vkssp.gpu.device import Device
-from vkssp.hierarchy.edges import Edges
-from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.labels import LabelLayout, label_layout_of
-from vkssp.hierarchy.supernodes import build
 from vkssp.solver import session
 
 PLACES = ("device", "cpu")
@@ -47,9 +45,9 @@ def always() -> Iterator[None]:
         patch.setattr(session, "MANY_PAIRS", 0)
         for module in (device_labels, cpu_labels):
             patch.setattr(module, "PAIRS_A_NODE", (0.0, 0.0))
-        patch.setattr(label_pairs, "PIECE", 100)
-        patch.setattr(label_pairs, "LEAST_PIECE", 40)
-        patch.setattr(cpu_labels, "PIECE", 100)
+        patch.setattr(label_pairs, "MOST_PAIRS", 100)
+        patch.setattr(label_pairs, "FEWEST_PAIRS", 40)
+        patch.setattr(cpu_labels, "FEWEST_PAIRS", 100)
         patch.setattr(Pairs, "find", counted(Pairs))
         patch.setattr(PhastCpu, "between", counted(PhastCpu))
         yield
@@ -93,33 +91,17 @@ def test_random_graphs_with_weights_that_change(
             check_all(solver)
 
 
-def deep(nodes: int) -> Graph:
-    """Return a path whose hierarchy has each node above the one before, so that the elimination tree is a path, too."""
-    weight = np.random.default_rng(nodes).integers(0, 50, 2 * (nodes - 1))
-    here, there = np.arange(nodes - 1), np.arange(1, nodes)
-    graph = Graph.from_edges(np.append(here, there), np.append(there, here), weight)
-    return replace(graph, hierarchy=build(eliminate(Edges.of(graph), np.arange(nodes, dtype=np.uint32))))
-
-
-def star(leaves: int) -> Graph:
-    middle, ends = np.zeros(leaves, int), np.arange(1, leaves + 1)
-    return prepare(Graph.from_edges(np.append(middle, ends), np.append(ends, middle), np.arange(2 * leaves)))
-
-
-def clique(nodes: int) -> Graph:
-    tail, head = np.nonzero(~np.eye(nodes, dtype=bool))
-    return prepare(Graph.from_edges(tail, head, np.random.default_rng(1).integers(0, 99, len(tail))))
-
-
 @pytest.mark.parametrize("where", PLACES)
-@pytest.mark.parametrize("graph", [deep(150), star(70), clique(40), prepare(grid(9))], ids=str)
+@pytest.mark.parametrize("graph", [path(150), star(70), clique(40), prepare(grid(9))], ids=str)
 def test_deep_and_wide_trees(device: Device, where: str, graph: Graph) -> None:
     with Solver(graph, "phast", place(where, device)) as solver:
         check_all(solver)
 
 
 @pytest.mark.parametrize("where", PLACES)
-def test_streets_with_turn_costs_and_pieces(device: Device, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streets_with_turn_costs_and_several_submissions(
+    device: Device, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph, rng = prepare(read_graph(DATA / "andorra.osm.pbf")), np.random.default_rng(4)
     sources = np.repeat(rng.integers(0, graph.num_nodes, 6), 450)
     targets = rng.integers(0, graph.num_nodes, len(sources))
@@ -129,8 +111,8 @@ def test_streets_with_turn_costs_and_pieces(device: Device, where: str, monkeypa
         for source in np.unique(sources):
             of = sources[mixed] == source
             assert np.array_equal(found[of], scipy_dijkstra(graph, int(source))[targets[mixed][of]])
-        for module in (label_pairs, cpu_labels):
-            monkeypatch.setattr(module, "PIECE", 1000)
+        monkeypatch.setattr(label_pairs, "MOST_PAIRS", 1000)
+        monkeypatch.setattr(cpu_labels, "FEWEST_PAIRS", 1000)
         for count in (2700, 30, 1999):
             assert np.array_equal(solver.pairs(sources[mixed][:count], targets[mixed][:count]), found[:count])
 

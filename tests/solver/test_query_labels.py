@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 from tests.conftest import DATA, EXAMPLES
 from tests.support.failures import fail_each_call
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
+from tests.support.prepared_graphs import clique, path, star
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver, prepare, read_graph
 from vkssp.cch import query_labels, query_pairs
 from vkssp.cch.pairs import Pairs
 from vkssp.gpu.device import Device
-from vkssp.hierarchy.edges import Edges
-from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.preorder import preorder_of
-from vkssp.hierarchy.supernodes import build
 
 #: Number of pairs of each search of pairs.
 searched: list[int] = []
@@ -77,25 +75,6 @@ def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, se
             changed = np.unique(rng.integers(0, graph.num_arcs, 1 + graph.num_arcs // 3))
             solver.set_weights(rng.integers(0, 9, len(changed)) ** rng.integers(0, 4), changed)
             check_all(solver)
-
-
-def path(nodes: int) -> Graph:
-    """Return a path whose hierarchy has each node above the one before, so that the elimination tree is a path, too."""
-    weight = np.random.default_rng(nodes).integers(0, 50, 2 * (nodes - 1))
-    here, there = np.arange(nodes - 1), np.arange(1, nodes)
-    graph = Graph.from_edges(np.append(here, there), np.append(there, here), weight)
-    return replace(graph, hierarchy=build(eliminate(Edges.of(graph), np.arange(nodes, dtype=np.uint32))))
-
-
-def star(leaves: int) -> Graph:
-    middle, ends = np.zeros(leaves, int), np.arange(1, leaves + 1)
-    return prepare(Graph.from_edges(np.append(middle, ends), np.append(ends, middle), np.arange(2 * leaves)))
-
-
-def clique(nodes: int) -> Graph:
-    """Return a graph whose hierarchy is one supernode."""
-    tail, head = np.nonzero(~np.eye(nodes, dtype=bool))
-    return prepare(Graph.from_edges(tail, head, np.random.default_rng(1).integers(0, 99, len(tail))))
 
 
 def forest() -> Graph:

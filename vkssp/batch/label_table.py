@@ -7,9 +7,10 @@ would pass over all nodes above the columns, which are most nodes of a large gra
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,9 @@ from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, may_overflow, most_rows, stride_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.double_buffering import double_buffered
 from vkssp.gpu.download import Download
-from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.hierarchy.preorder import preorder_of
@@ -103,24 +105,18 @@ class _Slot(Resource):
     ) -> None:
         super().__init__(owner)
         device = customized.device
-        self._bindings = list[Bindings]()
         try:
             self.rows = QueryRows(customized, room, self, is_forward=True)
             self.places = QueryPlaces(customized, room + columns.room, self)
             self.found = Buffer(device, found_bytes, name="the finished rows", owner=self, shared=True)
             self.timestamps = Timestamps(device, 2, owner=self)
             places = self.places.records, self.places.shared_nodes
-            self.bound = kernel.on(*places, self.rows.labels, columns.labels, self.found)
-            self._bindings.append(self.bound)
+            self.bound = kernel.on(*places, self.rows.labels, columns.labels, self.found, owner=self)
             # Younger than the buffers and the bindings, so that it is closed, and waited for, before them.
             self.recording = Recording(device, owner=self)
         except BaseException:
             self.close()
             raise
-
-    def _release(self) -> None:
-        for bound in self._bindings:  # none if it could not be made
-            bound.close()
 
 
 class LabelTable(Resource):
@@ -223,18 +219,15 @@ class LabelTable(Resource):
         seeds = int(np.diff(groups.first[bounds]).max(initial=1))
         if not self._slots or self._slots[0].rows.room < seeds:
             self._make_slots(seeds)
-        running: list[_Block] = []
-        try:
-            for number in range(len(bounds) - 1):
-                some = groups.between(bounds[number], bounds[number + 1])
-                running.append(self._submit(some, self._slots[number % 2]))
-                if len(running) == 2:
-                    yield self._finished(running.pop(0))
-            while running:
-                yield self._finished(running.pop(0))
-        finally:
-            for block in running:
-                block.slot.recording.wait()
+
+        def submitted() -> Iterator[tuple[Recording, _Block]]:
+            for number, (first, end) in enumerate(pairwise(bounds)):
+                block = self._submit(groups.between(first, end), self._slots[number % 2])
+                yield block.slot.recording, block
+
+        with closing(double_buffered(submitted())) as executed:
+            for block in executed:
+                yield self._finished(block)
 
     def _bounds(self, groups: Groups) -> list[int]:
         """Return the first group of each submission, and their number."""
@@ -302,9 +295,8 @@ class LabelTable(Resource):
         recording.barrier("all", "all")
 
     def _finished(self, block: _Block) -> FinishedRows:
-        """Wait for a submission, and return its rows."""
+        """Return the rows of a submission that the device has executed."""
         slot = block.slot
-        slot.recording.wait()
         slot.places.check()
         self.device_ms += slot.timestamps.between()
         self.counters["iterations"] += 1

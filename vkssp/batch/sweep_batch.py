@@ -8,7 +8,7 @@ while the device sweeps for the next ones.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import pairwise
@@ -27,6 +27,7 @@ from vkssp.cch.customized import STATUS_WORDS, check_loops
 from vkssp.cch.path_entries import PathEntries
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.double_buffering import double_buffered
 from vkssp.gpu.download import Download
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
@@ -360,8 +361,8 @@ class SweepBatch(Resource):
         seeds_each = int(np.diff(groups.first).max(initial=1))
         if seeds_each > self._seeds_each:
             self.make_labels(1 << (seeds_each - 1).bit_length())
-        running: list[tuple[Recording, int, int]] = []
-        try:
+
+        def submitted() -> Iterator[tuple[Recording, tuple[int, int]]]:
             for number, first in enumerate(range(0, len(groups), self.searches)):
                 count = min(self.searches, len(groups) - first)
                 sums = None if self._sums is None else self._sums.sums_of(number)
@@ -371,14 +372,11 @@ class SweepBatch(Resource):
                 if self._sums is not None:
                     self._sums.put(some, number % 2)
                 recording.submit()
-                running.append((recording, number % 2, count))
-                if len(running) == 2:
-                    yield from self._hand_over(*running.pop(0))
-            while running:
-                yield from self._hand_over(*running.pop(0))
-        finally:
-            for recording, _, _ in running:
-                recording.wait()
+                yield recording, (number % 2, count)
+
+        with closing(double_buffered(submitted())) as executed:
+            for parity, count in executed:
+                yield from self._hand_over(parity, count)
 
     def _put(self, groups: Groups, seeds: Buffer) -> None:
         """Write the seeds of some groups into a buffer that the device reads."""
@@ -392,8 +390,7 @@ class SweepBatch(Resource):
         words[1 : end - first + 1, 2] = np.repeat(np.arange(len(groups)), count)
         words[1 : end - first + 1, 3] = np.arange(first, end) - np.repeat(groups.first[:-1], count)
 
-    def _hand_over(self, recording: Recording, parity: int, count: int) -> Generator[FinishedRows, None, None]:
-        recording.wait()
+    def _hand_over(self, parity: int, count: int) -> Generator[FinishedRows, None, None]:
         status = self._mapped[parity].view()
         check_loops(self.device, status[0])
         self.device_ms += self._timestamps.between(2 * parity)

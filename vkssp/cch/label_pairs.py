@@ -11,7 +11,7 @@ from vkssp.cch.labels import MOST_PARTS, PARTS_CONSTANT, LabelRows
 from vkssp.cores import num_cores, run_all
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import Uint32s
 from vkssp.resource import Resource
@@ -20,9 +20,9 @@ from vkssp.resource import Resource
 LANES_CONSTANT = 1
 #: Invocations that walk along a pair of rows together, and the largest number of them; powers of two.
 LANES, MOST_LANES = 8, 64
-#: Largest number of pairs of a piece, and least number that is worth one.
-PIECE, LEAST_PIECE = 1 << 19, 1 << 16
-# Largest number of pieces that are copied, searched and read at the same time.
+#: Largest number of pairs of a submission, and least number that is worth one.
+MOST_PAIRS, FEWEST_PAIRS = 1 << 19, 1 << 16
+# Largest number of submissions whose pairs are copied, searched and read at the same time.
 _MOST_SLOTS = 8
 # Bytes of a pair: both nodes.
 _PAIR_BYTES = 8
@@ -49,22 +49,21 @@ def label_pairs_kernel(device: Device, num_parts: int, owner: Resource) -> Kerne
 
 
 class _Slot(Resource):
-    """Buffers of a piece, which one thread at a time uses, and the recording that finds its distances.
+    """Buffers of a submission, which one thread at a time uses, and the recording that finds its distances.
 
     The device reads pairs and writes distances once each, where the host sees them: without copies of its own.
     """
 
     def __init__(self, room: int, row_length: int, kernel: Kernel, rows: LabelRows, owner: Resource) -> None:
         super().__init__(owner)
-        self.room, self._row_length, device = room, row_length, kernel.device
-        self._device, self._bindings = device, list[Bindings]()
+        self.room, self._row_length = room, row_length
+        device = self._device = kernel.device
         try:
             self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs of labels", owner=self)
             self._answers = Buffer(device, 4 * room, mapped=True, name="the distances of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
             buffers = rows.records, rows.shared_nodes, self._pairs, self._answers
-            self._bound = kernel.on(*buffers, *rows.upward, *rows.downward)
-            self._bindings.append(self._bound)
+            self._bound = kernel.on(*buffers, *rows.upward, *rows.downward, owner=self)
             self._recorded = 0
             # Younger than the buffers and the bindings, so that it is closed, and waited for, before them.
             self._recording = Recording(device, owner=self)
@@ -95,10 +94,6 @@ class _Slot(Resource):
         self._recording.wait()
         found[:] = self._answers.view()[:count]
         return self._timestamps.between()
-
-    def _release(self) -> None:
-        for bound in self._bindings:  # none if it could not be made
-            bound.close()
 
 
 class LabelPairs(Resource):
@@ -135,9 +130,9 @@ class LabelPairs(Resource):
         """Return the distances of pairs of nodes, by the ids of the graph, shape (k,), uint32."""
         most = min(num_cores(), _MOST_SLOTS)
         bound = 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1
-        size = min(PIECE, bound, max(LEAST_PIECE, -(-len(sources) // most)))
-        pieces = [slice(first, first + size) for first in range(0, len(sources), size)]
-        count = min(most, len(pieces))
+        size = min(MOST_PAIRS, bound, max(FEWEST_PAIRS, -(-len(sources) // most)))
+        parts = [slice(first, first + size) for first in range(0, len(sources), size)]
+        count = min(most, len(parts))
         if self._slots and self._slots[0].room < size:
             for slot in self._slots:
                 slot.close()
@@ -147,9 +142,9 @@ class LabelPairs(Resource):
             self._slots.append(_Slot(room, self._num_supernodes, self._kernel, self.rows, self))
         found = np.empty(len(sources), np.uint32)
 
-        def work(slot: _Slot, pieces: Sequence[slice]) -> float:
-            return sum(slot.find(sources[piece], targets[piece], found[piece]) for piece in pieces)
+        def work(slot: _Slot, parts: Sequence[slice]) -> float:
+            return sum(slot.find(sources[part], targets[part], found[part]) for part in parts)
 
-        tasks = [partial(work, slot, pieces[number::count]) for number, slot in enumerate(self._slots[:count])]
+        tasks = [partial(work, slot, parts[number::count]) for number, slot in enumerate(self._slots[:count])]
         self.device_ms = sum(run_all(tasks))
         return found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +14,8 @@ from vkssp.cch.labels import MOST_PARTS
 from vkssp.cch.query_labels import Placed, QueryPlaces, QueryRows, may_overflow, most_rows
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.double_buffering import double_buffered
+from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
@@ -50,8 +54,8 @@ class _Slot(Resource):
 
     def __init__(self, kernel: Kernel, customized: CustomizedHierarchy, room: int, owner: Resource) -> None:
         super().__init__(owner)
-        self.room, device = room, kernel.device
-        self._device, self._bindings = device, list[Bindings]()
+        self.room = room
+        device = self._device = kernel.device
         try:
             self._upward = QueryRows(customized, room, self, is_forward=True)
             self._downward = QueryRows(customized, room, self, is_forward=False)
@@ -61,16 +65,15 @@ class _Slot(Resource):
             self._timestamps = Timestamps(device, 2, owner=self)
             labels = [self._upward.labels] * MOST_PARTS + [self._downward.labels] * MOST_PARTS
             places = self._places.records, self._places.shared_nodes
-            self._bound = kernel.on(*places, self._pairs, self._answers, *labels)
-            self._bindings.append(self._bound)
+            self._bound = kernel.on(*places, self._pairs, self._answers, *labels, owner=self)
             # Younger than the buffers and the bindings, so that it is closed, and waited for, before them.
             self._recording = Recording(device, owner=self)
         except BaseException:
             self.close()
             raise
 
-    def submit(self, sources: Uint32s, targets: Uint32s, key: Uint32s) -> None:
-        """Submit the work for at most `room` pairs of ranks."""
+    def submit(self, sources: Uint32s, targets: Uint32s, key: Uint32s) -> Recording:
+        """Submit the work for at most `room` pairs of ranks, and return the recording."""
         count, pairs = len(sources), self._pairs.view()
         (upward, self._source_rows), (downward, self._target_rows) = _distinct(sources, key), _distinct(targets, key)
         pairs[:count], pairs[self.room : self.room + count] = self._source_rows, self._target_rows + len(upward.keys)
@@ -80,6 +83,7 @@ class _Slot(Resource):
         with self._recording.record() as recording:
             self._record(recording, count)
         self._recording.submit()
+        return self._recording
 
     def _record(self, recording: Recording, count: int) -> None:
         recording.barrier("all", "all")
@@ -99,13 +103,11 @@ class _Slot(Resource):
         recording.timestamp(self._timestamps, 1)
         recording.barrier("all", "all")
 
-    def wait(self) -> None:
-        """Wait until the device has finished."""
-        self._recording.wait()
-
     def read(self, found: Uint32s, may: npt.NDArray[np.bool_]) -> float:
-        """Write the distances, and whether each may be unreachable only by overflow; return milliseconds."""
-        self.wait()
+        """Write the distances, and whether each may be unreachable only by overflow; return milliseconds.
+
+        The device has executed the recording.
+        """
         self._places.check()
         found[:] = self._answers.view()[: len(found)]
         may[:] = False
@@ -114,10 +116,6 @@ class _Slot(Resource):
             of_targets = self._downward.extremes_of_rows()[self._target_rows]
             may[:] = may_overflow(of_sources, of_targets) & (found == UNREACHABLE)
         return self._timestamps.between()
-
-    def _release(self) -> None:
-        for bound in self._bindings:  # none if it could not be made
-            bound.close()
 
 
 class QueryPairs(Resource):
@@ -165,21 +163,15 @@ class QueryPairs(Resource):
         found, may = np.empty(len(sources), np.uint32), np.empty(len(sources), np.bool_)
         self.device_ms, key = 0.0, preorder_of(self._customized.hierarchy)
         self._make_slots(len(sources))
-        running: list[tuple[_Slot, slice]] = []
-        try:
+
+        def submitted() -> Iterator[tuple[Recording, tuple[_Slot, slice]]]:
             for number, first in enumerate(range(0, len(sources), self._most)):
                 slot, part = self._slots[number % 2], slice(first, first + self._most)
-                slot.submit(sources[part], targets[part], key)
-                running.append((slot, part))
-                if len(running) == 2:
-                    done, part = running.pop(0)
-                    self.device_ms += done.read(found[part], may[part])
-            while running:
-                done, part = running.pop(0)
-                self.device_ms += done.read(found[part], may[part])
-        finally:
-            for slot, _ in running:
-                slot.wait()
+                yield slot.submit(sources[part], targets[part], key), (slot, part)
+
+        with closing(double_buffered(submitted())) as executed:
+            for slot, part in executed:
+                self.device_ms += slot.read(found[part], may[part])
         return found, may
 
 

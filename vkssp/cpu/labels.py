@@ -23,8 +23,8 @@ from vkssp.locks import ReentrantLock
 #: Pairs for each node after which labels pay, for the first time and for new weights. On one core making the labels of
 #: NY takes as long as 11,000 pairs without them, and their layout as long as 25,000.
 PAIRS_A_NODE = 0.5, 0.05
-#: Fewest pairs of a task.
-PIECE = 1 << 14
+#: Fewest pairs of a thread.
+FEWEST_PAIRS = 1 << 14
 # Pairs whose memory is asked for before any of them is found.
 _AT_ONCE = 32
 
@@ -128,7 +128,7 @@ class Labels:
             *(read_only(self.directions[0]), read_only(self.directions[-1])),
             *(read_only(sources), read_only(targets)),
         )
-        share = max(PIECE, -(-len(sources) // (4 * num_cores())))
+        share = max(FEWEST_PAIRS, -(-len(sources) // (4 * num_cores())))
 
         def work(begin: int) -> None:
             ends = (nodes[begin : begin + share] for nodes in arrays[4:])

@@ -94,9 +94,18 @@ class Kernel(Resource):
         self.program = made.program  # equal to the old value, but shares its copy of the shader code
         self.set_layout, self.layout, self.pipeline = made.set_layout, made.layout, made.handle
 
-    def on(self, *buffers: Buffer | SplitBuffer) -> Bindings:
-        """Return the kernel bound to its buffers, or to tables of addresses, in the order of their bindings."""
-        return Bindings(self, [one.addresses if isinstance(one, SplitBuffer) else one for one in buffers])
+    def on(self, *buffers: Buffer | SplitBuffer, owner: Resource | None = None) -> Bindings:
+        """Return the kernel bound to its buffers, or to tables of addresses, in the order of their bindings.
+
+        Parameters
+        ----------
+        *buffers : Buffer or SplitBuffer
+            The buffers.
+        owner : Resource, optional
+            Resource that closes the bindings, such as the owner of the buffers; by default the kernel.
+        """
+        bound = [one.addresses if isinstance(one, SplitBuffer) else one for one in buffers]
+        return Bindings(self, bound, owner or self)
 
     def _release(self) -> None:
         self.device.pipelines.let_go(self.program, self.serial)
@@ -105,7 +114,7 @@ class Kernel(Resource):
 class Bindings(Resource):
     """Kernel with the buffers that it uses: a descriptor set."""
 
-    def __init__(self, kernel: Kernel, buffers: Sequence[Buffer]) -> None:
+    def __init__(self, kernel: Kernel, buffers: Sequence[Buffer], owner: Resource) -> None:
         if len(buffers) != kernel.bindings:
             raise ValueError(f"{kernel.name} works on {kernel.bindings} buffers, not {len(buffers)}")
         self.kernel = kernel
@@ -114,7 +123,7 @@ class Bindings(Resource):
         size = struct("VkDescriptorPoolSize", type=storage, descriptorCount=max(1, len(buffers)))
         pool_info = struct("VkDescriptorPoolCreateInfo", maxSets=1, poolSizeCount=1, pPoolSizes=size)
         self._pool = create("vkCreateDescriptorPool", "VkDescriptorPool", device, pool_info, ffi.NULL)
-        super().__init__(kernel)
+        super().__init__(owner)
         allocate = struct(
             "VkDescriptorSetAllocateInfo",
             descriptorPool=self._pool,
