@@ -13,7 +13,7 @@ import numpy as np
 
 from vkssp.formats.build import GraphFile, Options, check_sizes, refuse_directed
 from vkssp.formats.columns import Ids, Weights, sizes
-from vkssp.formats.numeric_text import Array, numbers, shown, whole_number, without_comments, words_and_ends
+from vkssp.formats.numeric_text import Array, joined, numbers, shown, whole_number, without_comments, words_and_ends
 from vkssp.formats.stream import Lines
 from vkssp.graph import Uint32s
 from vkssp.graph.csr import rows_of, tails_of
@@ -206,13 +206,13 @@ def read_metis(lines: Lines, options: Options) -> GraphFile:
     rows = _Rows(lines, layout)
     rows.read()
     first_out = np.zeros(layout.nodes + 1, np.int64)
-    np.cumsum(_joined(rows.degrees), out=first_out[1:])
+    np.cumsum(joined(rows.degrees), out=first_out[1:])
     offsets = first_out.astype(np.uint32)
-    head = _joined(rows.heads)
+    head = joined(rows.heads)
     tail = tails_of(offsets)
     here, there = _mates(rows, tail, head)
     if layout.weighted:
-        weight = _joined(rows.weights)
+        weight = joined(rows.weights)
         _check_weights(rows, tail, head, weight, here, there)
     else:
         edge = tail < head
@@ -221,12 +221,6 @@ def read_metis(lines: Lines, options: Options) -> GraphFile:
         forward = edge[here]
         weight[there[forward]] = weight[here[forward]]
     return GraphFile(graph_of(offsets, head, weight), "metis")
-
-
-def _joined(parts: list[Array]) -> Uint32s:
-    whole = np.concatenate(parts) if parts else np.empty(0, np.uint32)
-    parts.clear()
-    return whole
 
 
 def _mates(rows: _Rows, tail: Uint32s, head: Uint32s) -> tuple[Array, Array]:

@@ -200,10 +200,10 @@ def read_table(lines: Blocks, layout: Layout) -> list[Array]:
             "it may be truncated: get it again, or correct that number",
             lines.line - 1,
         )
-    return [_joined(part) for part in parts]
+    return [joined(part) for part in parts]
 
 
-def _joined(parts: list[Array]) -> Array:
+def joined(parts: list[Array]) -> Array:
     """Return the blocks of a column as one array, and empty the list."""
     if not parts:
         return np.empty(0, np.uint32)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
+from vkssp.arrays import distinct, own
 from vkssp.cores import num_cores, run_all
 from vkssp.graph.csr import Uint32s
 
@@ -87,3 +88,21 @@ def checked_uint32(values: npt.NDArray[Any], most: int) -> Uint32s | None:
 
     in_pieces(len(values), check)
     return own(copy) if is_right[0] else None
+
+
+def joined(arrays: Sequence[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return the concatenation of arrays, which all cores copy; without arrays an empty one of a type."""
+    if not arrays:
+        return np.zeros(0, dtype)
+    first = [0, *np.cumsum([len(one) for one in arrays]).tolist()]
+    found = np.empty(first[-1], arrays[0].dtype)
+    # Parts of about the same size.
+    last = np.searchsorted(first[1:], np.arange(PIECE, len(found), PIECE))
+    bounds = distinct(np.concatenate([[0], last, [len(arrays)]])).tolist()
+    run_all(
+        [
+            partial(np.concatenate, arrays[low:high], out=found[first[low] : first[high]])
+            for low, high in pairwise(bounds)
+        ]
+    )
+    return found

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from vkssp.cores import run_ahead, run_all
-from vkssp.graph.bulk import in_pieces
+from vkssp.graph.bulk import in_pieces, joined
 from vkssp.hierarchy.edges import Indices, Int32s
 from vkssp.jit import kernels
 
@@ -132,7 +130,7 @@ def _coarser(graph: WeightedGraph) -> tuple[WeightedGraph, Int32s] | None:
         return near[:found].copy(), weights[:found].copy()
 
     near, weights = (
-        _joined(list(arrays)) for arrays in zip(*run_all([partial(merge, *s) for s in ranges]), strict=True)
+        joined(arrays, np.int32) for arrays in zip(*run_all([partial(merge, *s) for s in ranges]), strict=True)
     )
     first = np.zeros(len(count) + 1, np.int64)
     np.cumsum(count, out=first[1:])
@@ -142,14 +140,6 @@ def _coarser(graph: WeightedGraph) -> tuple[WeightedGraph, Int32s] | None:
 def _ranges(num_nodes: int) -> list[tuple[int, int]]:
     """Return ranges of nodes, the same on any number of cores."""
     return [(low, min(num_nodes, low + NODES_A_RANGE)) for low in range(0, num_nodes, NODES_A_RANGE)]
-
-
-def _joined(arrays: list[npt.NDArray[np.int32]]) -> Int32s:
-    """Return the concatenation of arrays, which all cores copy."""
-    ends = np.cumsum([0, *map(len, arrays)]).tolist()
-    found = np.empty(ends[-1], np.int32)
-    run_all([partial(np.copyto, found[a:b], one) for one, (a, b) in zip(arrays, pairwise(ends), strict=True)])
-    return found
 
 
 def _projected(part: Int32s, coarse: Int32s) -> Int32s:

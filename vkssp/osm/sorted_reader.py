@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import distinct
 from vkssp.cores import beside, num_cores, run_ahead, run_all
+from vkssp.graph.bulk import joined
 from vkssp.jit import kernels
 from vkssp.memory import free_addresses, give_back, require
 from vkssp.osm.extract import UNKNOWN, has_several_versions
@@ -452,13 +453,13 @@ class _Reading:
         needed = _merged([one.needed for one in ways])
         ways = [one._replace(needed=_NOTHING) for one in ways]
         give_back()
-        node = _joined([one.node for one in ways], np.int64)
-        corner = _joined([one.shapes.node for one in ways], np.int64)
+        node = joined([one.node for one in ways], np.int64)
+        corner = joined([one.shapes.node for one in ways], np.int64)
         ways = [one._replace(node=_NOTHING, shapes=one.shapes._replace(node=_NOTHING)) for one in ways]
         give_back()
         report.end_stage("joining nodes")
         nonsense = Counter[str]()
-        which = _joined([one.meaning for one in ways], np.int32)
+        which = joined([one.meaning for one in ways], np.int32)
         # None of these tasks needs another's results, and most of the work for two of them is that of one core.
         with (
             beside(partial(self._add_relations, relations)) as add_relations,
@@ -471,7 +472,7 @@ class _Reading:
             add_relations()
         report.end_stage("meanings and restrictions")
 
-        read = _joined([found.read for found in ways], np.int64)
+        read = joined([found.read for found in ways], np.int64)
         report.ways_read = len(read)
         report.nonsense = dict(nonsense.most_common())
         report.ways_skipped = dict(skipped.most_common())
@@ -479,12 +480,12 @@ class _Reading:
         look_up = _Places(needed, lat, lon)
         del needed, lat, lon
         if self._basemap:
-            of_shapes = _joined([one.shapes.way for one in ways], np.int64).reshape(-1, 2)
+            of_shapes = joined([one.shapes.way for one in ways], np.int64).reshape(-1, 2)
             y, x = look_up.coordinates(corner)
             basemap = RawBasemap(
                 way=of_shapes[:, 0],
                 rules=of_shapes[:, 1],
-                first=np.concatenate([[0], np.cumsum(_joined([one.shapes.size for one in ways], np.int64))]),
+                first=np.concatenate([[0], np.cumsum(joined([one.shapes.size for one in ways], np.int64))]),
                 node=corner,
                 lat=y,
                 lon=x,
@@ -494,14 +495,14 @@ class _Reading:
         place, lat, lon = look_up(node)
         del look_up
         report.missing_nodes = len(np.unique(node[lat == UNKNOWN]))
-        numbered = _joined(name, np.uint32).reshape(-1, 2)
+        numbered = joined(name, np.uint32).reshape(-1, 2)
         roads = RawRoads(
             node=node,
             lat=lat,
             lon=lon,
             known=lat != UNKNOWN,
             place=place,
-            first=np.concatenate([[0], np.cumsum(_joined([found.size for found in ways], np.int64))]),
+            first=np.concatenate([[0], np.cumsum(joined([found.size for found in ways], np.int64))]),
             way=read[used],
             class_names=self._meanings.class_names,
             name=numbered[:, 0],
@@ -757,25 +758,6 @@ def _uses(compiled: Any, kept: frozenset[str], wanted: tuple[str, ...]) -> dict[
     return {key: (key in kept) * compiled.KEPT | (key in wanted) * compiled.WANTED for key in kept.union(wanted)}
 
 
-def _joined(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[Any]:
-    """Return the concatenation of arrays, which all cores copy."""
-    if not arrays:
-        return np.zeros(0, dtype)
-    ends = np.cumsum([len(one) for one in arrays])
-    found = np.empty(int(ends[-1]), arrays[0].dtype)
-    # Parts of about the same size.
-    last = np.searchsorted(ends, np.arange(_POINTS_AT_ONCE, len(found), _POINTS_AT_ONCE))
-    bounds = distinct(np.concatenate([[0], last, [len(arrays)]])).tolist()
-    first = [0, *ends.tolist()]
-    run_all(
-        [
-            partial(np.concatenate, arrays[low:high], out=found[first[low] : first[high]])
-            for low, high in pairwise(bounds)
-        ]
-    )
-    return found
-
-
 def _merged(parts: list[Ints]) -> Ints:
     """Return the distinct values of sorted arrays, sorted."""
     filled = [part for part in parts if len(part)]
@@ -792,7 +774,7 @@ def _merged(parts: list[Ints]) -> Ints:
         high = [len(part) if at == len(bounds) else int(cut[at]) for part, cut in zip(filled, cuts, strict=True)]
         return distinct(np.concatenate([part[a:b] for part, a, b in zip(filled, low, high, strict=True)]))
 
-    return _joined(run_all([partial(merge, at) for at in range(len(bounds) + 1)]), np.int64)
+    return joined(run_all([partial(merge, at) for at in range(len(bounds) + 1)]), np.int64)
 
 
 class _Places:
