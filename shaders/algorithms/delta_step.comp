@@ -1,8 +1,8 @@
 // One sweep of delta_step (Niklaus, "Optimizing Delta-Step on the GPU", 2026). In a range of ids, the nodes whose
 // distance lies in the current bucket and that changed in the last sweep relax their arcs.
 //
-// A workgroup takes a few tiles of 32 nodes per invocation at once. It first collects the nodes with work in shared
-// memory, from the bitvector, one word per invocation and tile. Wide ranges with few changed nodes thus cost one round
+// A workgroup takes a few chunks of 32 nodes per invocation at once. It first collects the nodes with work in shared
+// memory, from the bitvector, one word per invocation and chunk. Wide ranges with few changed nodes thus cost one round
 // trip to memory, and no invocation idles while another has many nodes. Then each invocation relaxes the arcs of one
 // node. Waiting nodes have no bit: the first sweep of a bucket finds them by distance, in the range of the ids that
 // were improved to a distance beyond an earlier bucket. The last workgroup to finish prepares the next sweep.
@@ -13,8 +13,8 @@
 #include "delta_step_state.glsl"
 #include "loop.glsl"
 
-const uint TILE = 32 * WORKGROUP_SIZE;
-const uint TILES_AT_ONCE = 8;
+const uint CHUNK = 32 * WORKGROUP_SIZE;
+const uint CHUNKS_AT_ONCE = 8;
 const uint LIST = 8 * WORKGROUP_SIZE;  // nodes in the list; in a fuller range all invocations have work without it
 
 layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
@@ -71,14 +71,14 @@ void work(uint node) {
     relax_row(distance, first, end, 1);
 }
 
-// Find the nodes that have to work in a few tiles, the first of them `tile`, and put them into the list.
-void collect(uint tile, uint end_tile) {
+// Find the nodes that have to work in a few chunks, the first of them `chunk`, and put them into the list.
+void collect(uint chunk, uint end_chunk) {
     uint lid = gl_LocalInvocationIndex;
     if (sweep.phase == REPEAT) {
-        uint words[TILES_AT_ONCE];  // read together, because the reads are independent
+        uint words[CHUNKS_AT_ONCE];  // read together, because the reads are independent
         uint count = 0;
-        for (uint i = 0; i < TILES_AT_ONCE; ++i) {
-            uint at = (tile + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
+        for (uint i = 0; i < CHUNKS_AT_ONCE; ++i) {
+            uint at = (chunk + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
             bool inside = at >= sweep.first_node / 32 && at <= sweep.last_node / 32;
             words[i] = inside ? bits[sweep.bits + at] : 0;
             count += bitCount(words[i]);
@@ -86,8 +86,8 @@ void collect(uint tile, uint end_tile) {
         }
         if (count == 0) return;
         uint place = atomicAdd(list_length, count);
-        for (uint i = 0; i < TILES_AT_ONCE; ++i) {
-            uint at = (tile + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
+        for (uint i = 0; i < CHUNKS_AT_ONCE; ++i) {
+            uint at = (chunk + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
             if (words[i] != 0) bits[sweep.bits + at] = 0;
             for (uint set = words[i]; set != 0; set &= set - 1, ++place) {
                 uint node = 32 * at + findLSB(set);
@@ -97,9 +97,9 @@ void collect(uint tile, uint end_tile) {
         }
         return;
     }
-    for (uint i = 0; i < TILES_AT_ONCE && tile < end_tile; ++i, tile += gl_NumWorkGroups.x) {
-        uint end = min(sweep.last_node + 1, (tile + 1) * TILE);
-        for (uint node = max(sweep.first_node, tile * TILE) + lid; node < end; node += WORKGROUP_SIZE) {
+    for (uint i = 0; i < CHUNKS_AT_ONCE && chunk < end_chunk; ++i, chunk += gl_NumWorkGroups.x) {
+        uint end = min(sweep.last_node + 1, (chunk + 1) * CHUNK);
+        for (uint node = max(sweep.first_node, chunk * CHUNK) + lid; node < end; node += WORKGROUP_SIZE) {
             uint distance = dist[node];
             if (COUNTING > 0) ++visited;
             if (distance >= sweep.low && distance < sweep.high) {
@@ -164,11 +164,11 @@ void main() {
         else heaviest = sweep.delta - 1;
     }
 
-    uint end_tile = sweep.last_node / TILE + 1, step = TILES_AT_ONCE * gl_NumWorkGroups.x;
-    for (uint tile = sweep.first_node / TILE + gl_WorkGroupID.x; tile < end_tile; tile += step) {
+    uint end_chunk = sweep.last_node / CHUNK + 1, step = CHUNKS_AT_ONCE * gl_NumWorkGroups.x;
+    for (uint chunk = sweep.first_node / CHUNK + gl_WorkGroupID.x; chunk < end_chunk; chunk += step) {
         if (lid == 0) list_length = 0;
         barrier();
-        collect(tile, end_tile);
+        collect(chunk, end_chunk);
         barrier();
         uint length = min(list_length, LIST);
         for (uint i = lid; i < length; i += WORKGROUP_SIZE) work(list[i]);

@@ -12,7 +12,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 256;
-layout(constant_id = 1) const uint ROWS = 32;   // of a tile, a power of two, at most WORKGROUP_SIZE
+layout(constant_id = 1) const uint ROWS = 16;   // of a tile, a power of two, at most WORKGROUP_SIZE
 layout(constant_id = 2) const uint ROOM = 512;  // quadruples of distances in shared memory, ROWS at least
 #include "weights.glsl"
 // of each supernode's ancestors

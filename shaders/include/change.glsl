@@ -1,4 +1,4 @@
-// Change of few weights: what the host says about it, and the listing of supernodes that hang on it. Needs affected.glsl.
+// Change of few weights: what the host says about it, and a list of supernodes that depend on it. Needs affected.glsl.
 
 layout(std430, binding = 7) readonly restrict buffer Change {
     uint number;          // of the change, from 1

@@ -7,7 +7,7 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 #ifdef LISTED
-// Supernodes that hang on few changes instead of all of them; see affected.glsl.
+// Supernodes that depend on few changes instead of all of them; see affected.glsl.
 #include "affected.glsl"
 #define ORDER(g) listed[g].x
 #define END (begin + state.count[level])

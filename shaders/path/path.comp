@@ -12,16 +12,7 @@ layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer FirstIn { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight
 layout(std430, binding = 2) readonly restrict buffer Distances { DISTANCE dist[]; };
-layout(std430, binding = 3) coherent buffer Path {
-    uint started, done;
-    uint node;    // present node of the walk
-    uint target;  // index of the target that it started from
-    uint seed;    // index of the seed that it reached
-    uint length;  // arcs so far
-    uint path[];  // places in arcs_in, the last arc first
-};
-#define TERMINALS_BINDING 4
-#include "terminals.glsl"
+#include "path_walk.glsl"
 
 layout(push_constant) uniform Push {
     uint num_seeds;
@@ -37,17 +28,7 @@ void main() {
     if (done != 0) return;
     if (started == 0) {
         barrier();  // no invocation may set `started` before all have read it
-        if (lid == 0) {
-            bool beyond;
-            DISTANCE best = best_target(num_seeds, num_targets, beyond);
-            for (uint i = num_targets; i-- > 0;) {
-                NODE_DISTANCE place = terminals[num_seeds + i];
-                if (extend(dist[uint(place.x)], place.y) == best) target = i;
-            }
-            node = uint(terminals[num_seeds + target].x);
-            length = 0;
-            started = 1;
-        }
+        if (lid == 0) start_walk(num_seeds, num_targets);
         memoryBarrierBuffer();
         barrier();
     }

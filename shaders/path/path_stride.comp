@@ -7,12 +7,7 @@
 layout(std430, binding = 0) readonly restrict buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 1) readonly restrict buffer Jumps { uint jump[]; };
 layout(std430, binding = 2) writeonly restrict buffer Marks { uint marks[]; };
-layout(std430, binding = 3) coherent buffer Path {
-    uint started, done, node, target, seed, length;
-    uint path[];
-};
-#define TERMINALS_BINDING 4
-#include "terminals.glsl"
+#include "path_walk.glsl"
 
 layout(push_constant) uniform Push {
     uint num_seeds;
@@ -23,17 +18,7 @@ layout(push_constant) uniform Push {
 
 void main() {
     if (gl_LocalInvocationIndex != 0 || done != 0) return;
-    if (started == 0) {
-        bool beyond;
-        DISTANCE best = best_target(num_seeds, num_targets, beyond);
-        for (uint i = num_targets; i-- > 0;) {
-            NODE_DISTANCE place = terminals[num_seeds + i];
-            if (extend(dist[uint(place.x)], place.y) == best) target = i;
-        }
-        node = uint(terminals[num_seeds + target].x);
-        length = 0;
-        started = 1;
-    }
+    if (started == 0) start_walk(num_seeds, num_targets);
     uint at = node, count = length;
     for (uint spent = 0; spent < steps; ++spent) {
         uint next = jump[at];

@@ -23,7 +23,7 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.resource import Resource
 
-#: Same layout as the block Path in shaders/path/path.comp, without the array of arcs at its end.
+#: Same layout as the block Path in shaders/include/path_walk.glsl, without the array of arcs at its end.
 HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
 # Steps of one dispatch: some milliseconds at most, so that no watchdog resets the device.
 STEPS = 8192
