@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.scripts import load_script, run_script
 from vkssp import Solver, prepare, read_graph
 from vkssp.bench.customizing import postorder
 from vkssp.bench.writing import write
@@ -51,7 +51,7 @@ def test_hierarchies_are_customized_beside_and_tables_written(tmp_path: Path) ->
         pytest.importorskip(module)
     files = ("--json", str(tmp_path / "r.json"), "--write", str(tmp_path / "t.npy"))
     options = ("--algorithm", "phast", "--table", "30", "9", "--cpu-sources", "0", *files)
-    done = subprocess.run([sys.executable, SCRIPT, *OPTIONS, *options], capture_output=True, text=True, timeout=300)
+    done = run_script("batch_throughput", *OPTIONS, *options)
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "r.json").read_text())
     assert all(result["hierarchy"][f"cch_{name}_ms"] > 0 for name in ("customize", "some", "few"))
@@ -61,14 +61,12 @@ def test_hierarchies_are_customized_beside_and_tables_written(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "t.npy"]
     for line in ("cch_customize_ms: ", "bytes written as a table: ", "bytes written plainly: "):
         assert line in done.stdout
-    refused = subprocess.run(
-        [sys.executable, SCRIPT, *OPTIONS, "--write", str(tmp_path / "t.npy")], capture_output=True, text=True
-    )
+    refused = run_script("batch_throughput", *OPTIONS, "--write", tmp_path / "t.npy")
     assert refused.returncode == 2 and "--write takes" in refused.stderr
     same = ("--json", str(tmp_path / "r.json"), "--figure", str(tmp_path / "r.json"))
-    refused = subprocess.run([sys.executable, SCRIPT, *OPTIONS, *same], capture_output=True, text=True)
+    refused = run_script("batch_throughput", *OPTIONS, *same)
     assert refused.returncode == 2 and "is needed for something else" in refused.stderr
-    refused = subprocess.run([sys.executable, SCRIPT, *OPTIONS, "--seed", "-1"], capture_output=True, text=True)
+    refused = run_script("batch_throughput", *OPTIONS, "--seed", "-1")
     assert refused.returncode == 2 and "--seed 0 or more" in refused.stderr
 
 
@@ -93,10 +91,7 @@ def test_a_postorder_makes_the_same_arcs() -> None:
 
 def test_wrong_distances_are_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    spec = importlib.util.spec_from_file_location("batch_throughput", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = load_script("batch_throughput")
     monkeypatch.setattr(script.Measured, "check", wrong(script.Measured.check))
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), *OPTIONS, "--cpu-sources", "0", "--json", str(tmp_path / "r.json")])
     with pytest.raises(SystemExit, match=r"wrong distances from \d+"):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import grid, scipy_dijkstra
-from tests.support.paths import ROOT
+from tests.support.scripts import Done, run_script
 from vkssp import Graph, QueryError, Solver
 from vkssp.algorithms import bellman_ford_edge
 from vkssp.bench import Experiment, Run, measure
@@ -161,12 +161,10 @@ def test_the_package_runs_as_a_module() -> None:
 
 
 def test_graphs_of_an_evaluation_can_be_picked(tmp_path: Path) -> None:
-    scripts = ROOT / "scripts"
     Graph.from_edges([0, 1, 2], [1, 2, 0], [4, 5, 6], undirected=True).save(tmp_path / "ring.graph")
 
-    def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(scripts / f"evaluate_{name}.py"), "--output", str(tmp_path), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+    def run(name: str, *arguments: str) -> Done:
+        return run_script(f"evaluate_{name}", "--output", tmp_path, *arguments)
 
     small = ("--small", "--sources", "1")
     picked = run("rmat", *small, "--only", "rmat:8", "--only", "rmat:1?")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -10,18 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script
 from vkssp.assignment import BPR, TrafficNetwork, equilibrium, tntp
 from vkssp.assignment.flows_file import write_flows
 
-SCRIPT = ROOT / "scripts" / "compare_assignment.py"
-
 
 def test_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = importlib.util.spec_from_file_location("compare_assignment", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    script: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = load_script("compare_assignment")
     delay = BPR([10.0, 15.0, 1.0, 0.0], [100, 200, 50, 1], [0.15, 0.15, 1, 0], [4, 4, 1, 0])
     network = TrafficNetwork(3, [0, 0, 1, 1], [1, 1, 2, 2], delay, zones=[0, 1, 2], fixed=[0, 0, 0.0, 9])
     net, trips, best = (str(tmp_path / name) for name in ("a_net.tntp", "a_trips.tntp", "a_flow.tntp"))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import DATA
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script, run_script
 from vkssp import Router, Solver
 from vkssp.bench.osrm import Osrm, OsrmTables
 from vkssp.errors import QueryError
@@ -20,7 +18,6 @@ from vkssp.errors import QueryError
 for module in ("numba", "pymetis", "routingkit_cch"):
     pytest.importorskip(module)
 
-SCRIPT = ROOT / "scripts" / "compare_cpu.py"
 FEW = ("--repetitions", "2", "--warm-up", "0")
 
 #: A Python that has a package osrm, whose durations are as many seconds as the two longitudes differ in degrees.
@@ -69,32 +66,25 @@ def osrm_python(tmp_path: Path) -> Path:
     return tmp_path / "python"
 
 
-def loaded() -> Any:
-    spec = importlib.util.spec_from_file_location("compare_cpu", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
-
-
 def test_a_graph(tmp_path: Path) -> None:
-    options = ["road:14", *FEW, "--cache", str(tmp_path / "cache"), "--json", str(tmp_path / "r.json")]
-    run = subprocess.run([sys.executable, SCRIPT, *options], capture_output=True, text=True, check=True)
+    options = ["--cache", tmp_path / "cache", "--json", tmp_path / "r.json"]
+    done = run_script("compare_cpu", "road:14", *FEW, *options)
+    assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "r.json").read_text())
     rows = {row["task"].partition(",")[0]: row for row in found["graphs"][0]["rows"]}
     peers = {name for row in rows.values() for name in row["times"]}
     assert peers == {"vkssp", "scipy", "RoutingKit, its order", "RoutingKit, our order"}
     tasks = {"one to all", "a tree", "a tree of 16 in a call", "a pair by the call", "customization alone"}
-    assert tasks <= rows.keys() and all(task in run.stdout for task in rows)
-    assert rows["one to all"]["verdict"] in run.stdout and rows["one to all"]["ratio"] > 0
+    assert tasks <= rows.keys() and all(task in done.stdout for task in rows)
+    assert rows["one to all"]["verdict"] in done.stdout and rows["one to all"]["ratio"] > 0
     assert {"numba", "scipy", "routingkit-cch"} <= found["versions"].keys()
-    assert found["host"]["cpu"] in run.stdout and found["commit"] in run.stdout
+    assert found["host"]["cpu"] in done.stdout and found["commit"] in done.stdout
 
 
 def test_a_map(tmp_path: Path, osrm_python: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    script, cache = loaded(), tmp_path / "cache"
+    script, cache = load_script("compare_cpu"), tmp_path / "cache"
     options = ["--only", "routes,tables", "--routes", "4", "--table", "6", "--cache", str(cache), *FEW]
-    arguments = [str(SCRIPT), str(DATA / "andorra.osm.pbf"), *options, "--osrm-python", str(osrm_python)]
+    arguments = ["compare_cpu", str(DATA / "andorra.osm.pbf"), *options, "--osrm-python", str(osrm_python)]
     monkeypatch.setattr(sys, "argv", [*arguments, "--json", str(tmp_path / "r.json")])
     assert script.main() == 0, capsys.readouterr().err
     found = json.loads((tmp_path / "r.json").read_text())
@@ -133,11 +123,11 @@ def test_a_map(tmp_path: Path, osrm_python: Path, monkeypatch: pytest.MonkeyPatc
 def test_wrong_distances_are_errors(
     group: str, method: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    script, right = loaded(), getattr(Solver, method)
+    script, right = load_script("compare_cpu"), getattr(Solver, method)
     # The random sources are chosen before, by Dijkstra's algorithm.
     monkeypatch.setattr(script, "far_sources", lambda *_: [(1, None, None)])
     monkeypatch.setattr(Solver, method, lambda *arguments: right(*arguments) + 1)
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "road:9", "--only", group, *FEW, "--cache", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["compare_cpu", "road:9", "--only", group, *FEW, "--cache", str(tmp_path)])
     assert script.main() == 2
     assert capsys.readouterr().err.startswith(error)
 
@@ -168,7 +158,7 @@ def test_osrm_in_a_process_of_its_own(osrm_python: Path, tmp_path: Path) -> None
 def test_wrong_arguments(
     options: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *options, "--cache", str(tmp_path / "cache")])
-    assert loaded().main() == 2
+    monkeypatch.setattr(sys, "argv", ["compare_cpu", *options, "--cache", str(tmp_path / "cache")])
+    assert load_script("compare_cpu").main() == 2
     told = capsys.readouterr().err
     assert told.startswith(message) and told.count("\n") == 1

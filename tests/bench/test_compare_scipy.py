@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script
 from vkssp import csgraph
-
-SCRIPT = ROOT / "scripts" / "compare_scipy.py"
 
 
 def test_a_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = importlib.util.spec_from_file_location("compare_scipy", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    script: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = load_script("compare_scipy")
     arguments = ["road:12", "--repetitions", "1"]
     assert script.main([*arguments, "--json", str(tmp_path / "r.json")]) == 0, capsys.readouterr().err
     result = json.loads((tmp_path / "r.json").read_text())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,19 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script
 from vkssp import Solver
-
-SCRIPT = ROOT / "scripts" / "compare_sums.py"
 
 
 @pytest.fixture
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("compare_sums", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("compare_sums")
 
 
 def test_a_graph(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 pytest.importorskip("matplotlib")
 from PIL import Image
 
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script, run_script
 from vkssp import UNREACHABLE, Graph, Solver
 from vkssp.algorithm import TRACE
 from vkssp.bench.film import FAR, LAST_MS, NEAR, ROUTE, SETTLED, UNSEEN, Film, check_film, write_film
@@ -26,7 +24,6 @@ from vkssp.gpu.device import Device
 from vkssp.graph.streets import Streets
 from vkssp.route import Route
 
-SCRIPT = ROOT / "scripts" / "draw_sweeps.py"
 SIDE = 14
 
 #: They measure algorithms of Vulkan devices.
@@ -249,11 +246,7 @@ def test_a_film_of_another_name_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("draw_sweeps", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("draw_sweeps")
 
 
 @pytest.fixture(scope="module")
@@ -265,9 +258,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_script_writes_all_pictures_and_the_film(saved: Path, tmp_path: Path) -> None:
     film = tmp_path / "film.webp"
-    arguments = [saved, "--output", tmp_path, "--film", film, "--delta", 100, "--from", "48,9"]
-    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_script("draw_sweeps", saved, "--output", tmp_path, "--film", film, "--delta", 100, "--from", "48,9")
     assert done.returncode == 0, done.stderr
     assert done.stderr == "" and [line.split(":")[0] for line in done.stdout.splitlines()] == ["own order", "Z-order"]
     # Ids at random, from a corner: along the curve its first sweeps stay in the corner.

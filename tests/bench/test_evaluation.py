@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.scripts import Done, run_script
 from vkssp.bench import load_result
 
 pytest.importorskip("matplotlib")
@@ -25,9 +24,8 @@ EXPECTED = {
 }
 
 
-def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPTS / f"evaluate_{name}.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run(name: str, *arguments: object) -> Done:
+    return run_script(f"evaluate_{name}", *arguments)
 
 
 def test_every_script_is_tested() -> None:
@@ -51,9 +49,8 @@ def test_the_small_form_writes_result_table_and_figure(name: str, tmp_path: Path
 
 
 def test_sweeps_are_drawn_and_narrower_along_the_curve(andorra_path: Path, tmp_path: Path) -> None:
-    command = [sys.executable, str(SCRIPTS / "draw_sweeps.py"), str(andorra_path), "--output", str(tmp_path)]
     film = tmp_path / "film.gif"
-    done = subprocess.run([*command, "--film", str(film)], capture_output=True, text=True, check=False)
+    done = run_script("draw_sweeps", andorra_path, "--output", tmp_path, "--film", film)
     assert done.returncode == 0, done.stderr
     own, curve = (int(line.split(" sweeps of ")[1].split()[0].replace(",", "")) for line in done.stdout.splitlines())
     assert curve < 0.9 * own

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,8 @@ import pytest
 
 from tests.conftest import DATA
 from tests.support.paths import ROOT
+from tests.support.scripts import run_script
 from vkssp import read_graph
-
-
-def run(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, ROOT / "scripts" / name, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
 
 
 def test_a_network_is_made_measured_and_drawn(tmp_path: Path) -> None:
@@ -33,9 +22,9 @@ def test_a_network_is_made_measured_and_drawn(tmp_path: Path) -> None:
     tile, folder, records = tmp_path / "tile.graph", tmp_path / "folder", tmp_path / "all.jsonl"
     read_graph(DATA / "andorra.osm.pbf", turns="costs").save(tile)
     arguments = (tile, "--nodes", "1.2e4", "--folder", folder, "--device", "cpu", "--json", records)
-    first = run("measure_scale.py", *arguments, "--until", "build")
+    first = run_script("measure_scale", *arguments, "--until", "build")
     assert first.returncode == 0 and "laying out copies" in first.stderr and not records.exists(), first.stderr
-    done = run("measure_scale.py", *arguments)
+    done = run_script("measure_scale", *arguments)
     assert done.returncode == 0 and "laying out" not in done.stderr, done.stderr  # it goes on after what was done
     (record,) = map(json.loads, records.read_text().splitlines())
     stages = record["stages"]
@@ -43,19 +32,19 @@ def test_a_network_is_made_measured_and_drawn(tmp_path: Path) -> None:
     assert {"laying out copies", "preparing: elimination", "loading", "reference", "cpu: a tree"} <= stages.keys()
     assert all(row["seconds"] >= 0 and row["peak_bytes"] for row in stages.values())
     assert [path.name for path in folder.iterdir()] == ["record-12000.json"]  # no graph is left
-    other = run("measure_scale.py", *arguments, "--seed", 7)
+    other = run_script("measure_scale", *arguments, "--seed", 7)
     assert other.returncode == 2 and "give another --folder" in other.stderr
 
     pytest.importorskip("matplotlib")
     names = ("networks", "preparing", "device", "cpu", "stages", "needs", "limits")
     page = tmp_path / "page.md"
     page.write_text("# Title\n" + "".join(f"\n<!-- {name} -->\nold\n<!-- end -->\n" for name in names))
-    drawn = run("draw_scale.py", records, "--page", page, "--figure", tmp_path / "scale.png")
+    drawn = run_script("draw_scale", records, "--page", page, "--figure", tmp_path / "scale.png")
     assert drawn.returncode == 0 and (tmp_path / "scale.png").stat().st_size > 10_000, drawn.stderr
     text = page.read_text()
     assert "old" not in text and text.count("<!-- end -->") == len(names) and "| prepare, s |" in text
     page.write_text("# Title\n")
-    assert "has no lines '<!-- networks -->'" in run("draw_scale.py", records, "--page", page).stderr
+    assert "has no lines '<!-- networks -->'" in run_script("draw_scale", records, "--page", page).stderr
 
 
 def test_needs_of_larger_networks_follow_power_laws() -> None:

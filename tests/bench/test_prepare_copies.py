@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
-from tests.support.paths import ROOT
+from tests.support.scripts import run_script
 from vkssp import Graph
-
-SCRIPT = ROOT / "scripts" / "prepare_copies.py"
 
 
 def square(side: int) -> Graph:
@@ -26,12 +22,6 @@ def square(side: int) -> Graph:
     return Graph.from_edges(tail, head, np.full(len(tail), 7), undirected=True, lat=1e-3 * lat, lon=1e-3 * lon)
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, SCRIPT, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False
-    )
-
-
 def test_copies_are_joined_and_prepared(tmp_path: Path) -> None:
     for name in ("numba", "pymetis"):
         pytest.importorskip(name)
@@ -39,7 +29,7 @@ def test_copies_are_joined_and_prepared(tmp_path: Path) -> None:
     graph = square(side)
     graph.save(tmp_path / "one.graph")
     outputs = ("--output", tmp_path / "all.graph", "--json", tmp_path / "r.json")
-    done = run(tmp_path / "one.graph", "--copies", columns, rows, "--join", join, *outputs)
+    done = run_script("prepare_copies", tmp_path / "one.graph", "--copies", columns, rows, "--join", join, *outputs)
     assert done.returncode == 0, done.stderr
     found, result = Graph.load(tmp_path / "all.graph"), json.loads((tmp_path / "r.json").read_text())
     copies, borders = columns * rows, (columns - 1) * rows + columns * (rows - 1)
@@ -67,12 +57,12 @@ def test_what_cannot_be_laid_out_is_refused(tmp_path: Path) -> None:
         (tmp_path / "one.graph", (1, 50_000), "degrees north; lay fewer copies there"),
         (tmp_path / "one.graph", (0, 1), "--copies takes 1 or more"),
     ):
-        done = run(path, "--copies", *copies, "--output", tmp_path / "all.graph")
+        done = run_script("prepare_copies", path, "--copies", *copies, "--output", tmp_path / "all.graph")
         assert done.returncode == 2 and why in done.stderr and len(done.stderr.splitlines()) <= 2, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["one.graph"]
     graph, before = tmp_path / "one.graph", (tmp_path / "one.graph").read_bytes()
     for outputs in (("--output", graph), ("--json", graph), ("--output", tmp_path / "a", "--json", tmp_path / "a")):
-        done = run(graph, "--copies", 1, 1, *outputs)
+        done = run_script("prepare_copies", graph, "--copies", 1, 1, *outputs)
         assert done.returncode == 2 and "is needed for something else" in done.stderr
         assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["one.graph"] and graph.read_bytes() == before

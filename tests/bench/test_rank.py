@@ -3,8 +3,6 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-import os
-import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import grid, heap_dijkstra
-from tests.support.paths import ROOT
+from tests.support.scripts import Done, load_script, run_script
 from vkssp import FormatError, Graph, QueryError, VksspError
 from vkssp.bench import load_result, rank
 from vkssp.bench.experiment import Run
@@ -35,7 +33,6 @@ from vkssp.bench.result import save_result
 from vkssp.cpu.bidirectional import BidirectionalDijkstra
 from vkssp.gpu.device import Device
 
-SCRIPT = ROOT / "scripts" / "dijkstra_rank.py"
 MISSING = f"{CCH}: not installed (pip install 'vkssp[bench]')"
 
 
@@ -216,27 +213,15 @@ def test_the_crossover_is_where_a_method_stays_faster(queries: Queries) -> None:
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("dijkstra_rank", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("dijkstra_rank")
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
-
-
-def hidden(folder: Path, *modules: str) -> str:
-    """Return a PYTHONPATH with which modules are as if they were not installed."""
-    for name in modules:
-        (folder / f"{name}.py").write_text(f"raise ModuleNotFoundError('No module named {name}', name={name!r})")
-    return os.pathsep.join([str(folder), str(SCRIPT.parent.parent)])
+def run(*arguments: str) -> Done:
+    return run_script("dijkstra_rank", *arguments)
 
 
 @pytest.mark.usefixtures("may_use_vulkan")
-def test_the_script_with_all_methods(graph: Graph, tmp_path: Path) -> None:
+def test_the_script_with_all_methods(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     graph.save(tmp_path / "g")
     files = {name: str(tmp_path / name) for name in ("q.csv", "t.csv", "r.json", "f.png")}
@@ -279,7 +264,8 @@ def test_the_script_with_all_methods(graph: Graph, tmp_path: Path) -> None:
     # The same from the file, without a device.
     redrawn = {name: str(tmp_path / f"again-{name}") for name in files}
     outputs = ["--save-queries", redrawn["q.csv"], "--csv", redrawn["t.csv"], "--figure", redrawn["f.png"]]
-    again = run("--result", files["r.json"], *outputs, VKSSP_DEVICE="none such")
+    monkeypatch.setenv("VKSSP_DEVICE", "none such")
+    again = run("--result", files["r.json"], *outputs)
     assert again.stdout == done.stdout, again.stderr
     for name in ("q.csv", "t.csv"):
         assert Path(redrawn[name]).read_text() == Path(files[name]).read_text()
@@ -287,15 +273,16 @@ def test_the_script_with_all_methods(graph: Graph, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("may_use_vulkan")
-def test_the_script_where_little_is_installed(tmp_path: Path) -> None:
-    bare = {"PYTHONPATH": hidden(tmp_path, RoutingkitCch.MODULE, "matplotlib")}
+def test_the_script_where_little_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (RoutingkitCch.MODULE, "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it fails
     query = ["road:16", "--sources", "1", "--methods"]
-    done = run(*query, f"{CCH},dijkstra", "--json", str(tmp_path / "r.json"), **bare)
+    done = run(*query, f"{CCH},dijkstra", "--json", str(tmp_path / "r.json"))
     assert done.returncode == 0 and done.stdout.splitlines()[-1] == MISSING, done.stderr
     assert [row["verified"] for row in load_ranks(tmp_path / "r.json")["methods"]] == [False, True]
-    done = run(*query, CCH, **bare)
+    done = run(*query, CCH)
     assert done.returncode == 2 and done.stderr.splitlines() == [MISSING] and not done.stdout
-    done = run(*query, "dijkstra", "--figure", str(tmp_path / "f.png"), **bare)
+    done = run(*query, "dijkstra", "--figure", str(tmp_path / "f.png"))
     assert done.returncode == 2 and "figures need matplotlib" in done.stderr and not done.stdout
 
 

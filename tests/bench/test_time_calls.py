@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script, run_script
 from vkssp import Solver
 
 for module in ("numba", "pymetis"):
     pytest.importorskip(module)
 
-SCRIPT = ROOT / "scripts" / "time_calls.py"
 FEW = ["--device", "0", "--calls", "3", "--trees", "9", "--table", "7", "5", "--pairs", "9", "--square", "5"]
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> object:
     """Return the script as a module that copies few bytes."""
-    spec = importlib.util.spec_from_file_location("time_calls", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "time_calls", script)
-    spec.loader.exec_module(script)
+    script = load_script("time_calls")
     monkeypatch.setattr(script, "COPIED", 5 << 20)
     return script
 
@@ -38,7 +31,7 @@ def test_calls_are_timed(
     tmp_path: Path, small: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "calls.json"
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "road:9", *FEW, "--json", str(file)])
+    monkeypatch.setattr(sys, "argv", ["time_calls", "road:9", *FEW, "--json", str(file)])
     assert small.main() == 0  # type: ignore[attr-defined]
     rows, told = json.loads(file.read_text())["rows"], capsys.readouterr().out
     assert all(0 < row["call_ms"][1] <= row["call_ms"][0] <= row["call_ms"][2] for row in rows)
@@ -50,11 +43,11 @@ def test_calls_are_timed(
 def test_a_wrong_distance_ends_the_script(small: object, monkeypatch: pytest.MonkeyPatch) -> None:
     find = Solver.table
     monkeypatch.setattr(Solver, "table", lambda self, *nodes: find(self, *nodes) + np.uint32(1))
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "road:9", *FEW])
+    monkeypatch.setattr(sys, "argv", ["time_calls", "road:9", *FEW])
     with pytest.raises(SystemExit, match="wrong row of a table"):
         small.main()  # type: ignore[attr-defined]
 
 
 def test_wrong_arguments() -> None:
-    refused = subprocess.run([sys.executable, SCRIPT, "road:4", "--trees", "0"], capture_output=True, text=True)
-    assert refused.returncode == 2 and "--trees" in refused.stderr and "Traceback" not in refused.stderr
+    refused = run_script("time_calls", "road:4", "--trees", "0")
+    assert refused.returncode == 2 and "--trees" in refused.stderr

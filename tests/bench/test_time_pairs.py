@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script, run_script
 from vkssp.cpu.labels import Labels
 
 for module in ("numba", "pymetis"):
     pytest.importorskip(module)
 
-SCRIPT = ROOT / "scripts" / "time_pairs.py"
 FEW = ["--pairs", "4096", "--most-searched", "9", "--rounds", "2"]
 
 
@@ -26,12 +23,13 @@ FEW = ["--pairs", "4096", "--most-searched", "9", "--rounds", "2"]
 def test_pairs_are_timed(tmp_path: Path, device: str) -> None:
     result = tmp_path / "r.json"
     options = ["road:9", "road:7", "--device", device, *FEW, "--lanes", "4", "64", "--json", str(result)]
-    run = subprocess.run([sys.executable, SCRIPT, *options], capture_output=True, text=True, check=True)
+    done = run_script("time_pairs", *options)
+    assert done.returncode == 0, done.stderr
     for graph in json.loads(result.read_text())["graphs"]:
         (row,) = graph["rows"]
         assert row["pairs"] == 4096 and row["labels"]["call"]["median"] > 0 and "searches" not in row
         assert (row["labels"]["device"] is None) == (device == "cpu") and graph["made"]["bytes"] > 0
-        assert list(graph["lanes"]) == ([] if device == "cpu" else ["4", "64"]) and graph["graph"] in run.stdout
+        assert list(graph["lanes"]) == ([] if device == "cpu" else ["4", "64"]) and graph["graph"] in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -43,17 +41,14 @@ def test_pairs_are_timed(tmp_path: Path, device: str) -> None:
     ],
 )
 def test_wrong_arguments(options: list[str], message: str) -> None:
-    refused = subprocess.run([sys.executable, SCRIPT, "road:4", *options], capture_output=True, text=True)
-    assert refused.returncode == 2 and message in refused.stderr and "Traceback" not in refused.stderr
+    refused = run_script("time_pairs", "road:4", *options)
+    assert refused.returncode == 2 and message in refused.stderr
 
 
 def test_a_wrong_distance_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("time_pairs", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = load_script("time_pairs")
     find = Labels.find
     monkeypatch.setattr(Labels, "find", lambda self, *nodes: find(self, *nodes) + np.uint32(1))
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "road:8", "--device", "cpu", *FEW])
+    monkeypatch.setattr(sys, "argv", ["time_pairs", "road:8", "--device", "cpu", *FEW])
     with pytest.raises(SystemExit, match="wrong pairs"):
         script.main()

@@ -326,18 +326,6 @@ def test_the_variable_that_hides_all_drivers_is_named(
     assert words in str(caught.value)
 
 
-def test_without_the_loader(tmp_path: Path, plain_graph: str) -> None:
-    (tmp_path / "vulkan.py").write_text("raise OSError('cannot load library libvulkan.so.1')")
-    root = ROOT
-    distances = ["distances", plain_graph, "--source", "0"]
-    done = in_a_process(*distances, "--device", "0", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "the Vulkan loader is not installed; install it and a driver" in done.stderr
-    for command in (["info", plain_graph], distances, ["devices"], ["algorithms"]):
-        assert in_a_process(*command, PYTHONPATH=f"{tmp_path}{os.pathsep}{root}").returncode == 0
-
-
 def test_a_wrong_device_in_the_environment_still_lists_them(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, device: Device
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.graphs import grid, heap_dijkstra
 from tests.support.paths import DATA, ROOT
+from tests.support.pipes import Piped, run_piped
 from vkssp import Graph, choices
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.cli import main
@@ -32,9 +33,8 @@ from vkssp.terminal import columns, has_colours, print_error
 PROGRAM = [sys.executable, "-m", "vkssp"]
 
 
-def run(*arguments: str, stdin: bytes | None = None, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    given = {**os.environ, "PYTHONPATH": str(ROOT), "VKSSP_DEVICE": "cpu", **environment}
-    return subprocess.run([*PROGRAM, *arguments], env=given, input=stdin, capture_output=True, check=False)
+def run(*arguments: str, stdin: bytes | None = None, **environment: str) -> Piped:
+    return run_piped(*arguments, stdin=stdin, VKSSP_DEVICE="cpu", **environment)
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -298,16 +298,12 @@ def test_map_files_by_pipes_are_as_on_disk(andorra: Path, tmp_path: Path, ending
         ("table GRAPH --sources -", "the following arguments are required: -o/--output"),
     ],
 )
-def test_what_streams_cannot_be(andorra: Path, tmp_path: Path, arguments: str, words: str) -> None:
+def test_what_streams_cannot_be(
+    andorra: Path, tmp_path: Path, arguments: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = [str(andorra) if word == "GRAPH" else word for word in arguments.split()]
-    done = subprocess.run(
-        [*PROGRAM, *given],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-        cwd=tmp_path,
-        input=b"from,to\n1,2,3\n",
-        capture_output=True,
-        check=False,
-    )
+    monkeypatch.chdir(tmp_path)
+    done = run_piped(*given, stdin=b"from,to\n1,2,3\n", TMPDIR=str(tmp_path))
     assert done.returncode == 2 and done.stdout == b"" and done.stderr.count(b"\n") == 1
     assert words in done.stderr.decode() and os.listdir(tmp_path) == []
 

@@ -111,6 +111,7 @@ def test_the_commands(run: Run, missing: str, tmp_path: Path) -> None:
     commands = [
         *(["devices"], ["devices", "--json"], ["algorithms"]),
         *(["import", ANDORRA, graph], ["prepare", graph, prepared], *routes),
+        *(["info", graph, "--json"], ["distances", graph, "--source", "0"]),
         *(["table", graph, "--sources", str(places), "--output", f"{o}.npy", *chosen] for o, chosen in outputs.items()),
         ["isochrone", graph, "--from", "42.5078,1.5211", "--minutes", "5", "--output", area],
     ]

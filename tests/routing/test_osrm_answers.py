@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import DATA, shared_data
-from tests.support.paths import ROOT
+from tests.support.scripts import load_script
 from vkssp.osm import import_extract
 
-SCRIPT = ROOT / "scripts" / "compare_osrm.py"
 ANSWERS = DATA / "osrm"
 #: OSRM's bicycles and cars always pay for turns, its walkers never do.
 TURNS = {"car": "costs", "bike": "costs", "foot": "none"}
@@ -21,12 +19,7 @@ TURNS = {"car": "costs", "bike": "costs", "foot": "none"}
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("compare_osrm", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where data classes look for what their annotations name
-    spec.loader.exec_module(module)
-    return module
+    return load_script("compare_osrm")
 
 
 def compared(script: Any, name: str, profile: str) -> tuple[list[Any], list[Any]]:
