@@ -117,7 +117,7 @@ def test_the_choice_takes_an_algorithm_that_can(small: Device) -> None:
     with Solver(GRAPHS["random"], device=small) as solver:
         assert solver.algorithm == "near_far"
         assert np.array_equal(solver.distances(0), heap_dijkstra(GRAPHS["random"], 0))
-    with pytest.raises(DeviceError, match=rf"the other arcs needs \d+ bytes, .* binds {LIMIT} at most"):
+    with pytest.raises(DeviceError, match=rf"\d+ bytes are needed for the other arcs, .* binds {LIMIT} at most"):
         Solver(graph, "block_resident", small)
 
 

@@ -103,7 +103,7 @@ def test_what_is_written_is_read(device: Device, nbytes: int) -> None:
 def test_a_buffer_larger_than_the_device_binds_is_refused_before_it_is_made(device: Device) -> None:
     limit = min(device.limits.storage_range, device.limits.allocation)
     owned = len(device.owned)
-    with pytest.raises(DeviceError, match=rf"the table needs {limit + 4 + -limit % 4} bytes"):
+    with pytest.raises(DeviceError, match=rf"{limit + 4 + -limit % 4} bytes are needed for the table"):
         Buffer(device, limit + 1, name="the table")
     assert len(device.owned) == owned
 
@@ -111,7 +111,7 @@ def test_a_buffer_larger_than_the_device_binds_is_refused_before_it_is_made(devi
 def test_a_buffer_larger_than_the_memory_left_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Device, "available", lambda self, kind: 1000)
     owned = len(device.owned)
-    with pytest.raises(DeviceError, match=r"the table needs .* bytes and .* has 1000 available"):
+    with pytest.raises(DeviceError, match=r"bytes are needed for the table, and .* has 1000 available"):
         Buffer(device, 4000, name="the table")
     assert len(device.owned) == owned
 

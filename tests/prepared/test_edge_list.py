@@ -128,7 +128,7 @@ def test_edges_fit_where_arcs_do_not(device: Device, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(device, "limits", replace(device.limits, storage_range=8 * graph.num_arcs - 4))
     without = device.info.features - {"buffer_addresses"}
     monkeypatch.setattr(device, "info", replace(device.info, features=without))
-    with pytest.raises(DeviceError, match=r"the arcs needs \d+ bytes, .* binds \d+ at most"):
+    with pytest.raises(DeviceError, match=r"\d+ bytes are needed for the arcs, .* binds \d+ at most"):
         Solver(graph, "bellman_ford", device)
     with Solver(graph, "bellman_ford_edge", device) as solver:
         assert np.array_equal(solver.distances(11), scipy_dijkstra(graph, 11))

@@ -73,8 +73,8 @@ class Buffer(Resource):
         limit = device.limits.buffer if bound else device.limits.allocation
         if self.nbytes > limit:
             raise DeviceError(
-                f"{name} needs {self.nbytes} bytes, {device.info.name} {'binds' if bound else 'allocates'} {limit} at "
-                "most; use another device or a smaller graph"
+                f"{self.nbytes} bytes are needed for {name}, and {device.info.name} "
+                f"{'binds' if bound else 'allocates'} {limit} at most; use another device or a smaller graph"
             )
         usage = constant("VK_BUFFER_USAGE_TRANSFER_SRC_BIT") | constant("VK_BUFFER_USAGE_TRANSFER_DST_BIT")
         if bound:
@@ -117,7 +117,7 @@ class Buffer(Resource):
         available = device.available(kind)
         if needs.size > available:
             raise DeviceError(
-                f"{self.name} needs {needs.size} bytes and {device.info.name} has {available} available; "
+                f"{needs.size} bytes are needed for {self.name}, and {device.info.name} has {available} available; "
                 "close other programs, or use another device or a smaller graph"
             )
         info = struct("VkMemoryAllocateInfo", allocationSize=needs.size, memoryTypeIndex=kind)

@@ -60,9 +60,9 @@ class SplitBuffer(Resource):
         self.device, self.name, self.nbytes, self.part_bytes = device, name, nbytes, part_bytes
         if NEEDS not in device.info.features:
             raise DeviceError(
-                f"{name} needs {nbytes} bytes, {device.info.name} binds {device.limits.buffer} at most and lacks "
-                "bufferDeviceAddress, with which kernels could reach more; use another device, such as 'cpu', or a "
-                "smaller graph"
+                f"{nbytes} bytes are needed for {name}, and {device.info.name} binds {device.limits.buffer} at most "
+                "and lacks bufferDeviceAddress, with which kernels could reach more; use another device, such as "
+                "'cpu', or a smaller graph"
             )
         device.require(nbytes, name)
         super().__init__(owner or device)
