@@ -1,6 +1,5 @@
 """Publications that the algorithms come from."""
 
-ABRAHAM = "I. Abraham, D. Delling, A. V. Goldberg, R. F. Werneck, Alternative routes in road networks, 2013"
 BELLMAN_FORD = "R. Bellman, On a routing problem, 1958; L. R. Ford, Network flow theory, 1956"
 CRAUSER = "A. Crauser, K. Mehlhorn, U. Meyer, P. Sanders, A parallelization of Dijkstra's shortest path algorithm, 1998"
 DAVIDSON = (
@@ -24,10 +23,3 @@ DELLING = (
     "D. Delling, A. V. Goldberg, A. Nowatzyk, R. F. Werneck, PHAST: Hardware-accelerated shortest path trees, 2011"
 )
 DIBBELT = "J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014"
-HELD_KARP = "M. Held, R. M. Karp, A dynamic programming approach to sequencing problems, 1962"
-NEWSON_KRUMM = "P. Newson, J. Krumm, Hidden Markov map matching through noise and sparseness, 2009"
-OR = "I. Or, Traveling salesman-type combinatorial problems and their relation to the logistics of blood banking, 1976"
-ROSENKRANTZ = (
-    "D. J. Rosenkrantz, R. E. Stearns, P. M. Lewis, An analysis of several heuristics for the traveling salesman "
-    "problem, 1977"
-)

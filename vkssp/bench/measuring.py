@@ -262,7 +262,7 @@ def far_sources(
                 yield source, found, solver.last.device_ms
                 if len(seen) == min(count, num_nodes):
                     return
-    raise QueryError(f"hardly any node{where} reaches a tenth of the others; choose a graph that hangs together")
+    raise QueryError(f"hardly any node{where} reaches a tenth of the others; choose a graph that is connected")
 
 
 def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: str | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Basic customization goes from the supernodes of the last level up to those of th
 down (Dibbelt, Strasser and Wagner, 2014). In both, one stage of a level is about pairs of ancestors of its supernodes.
 In the other one, workgroups go from node to node of a supernode. Large supernodes are taken piece by piece, see
 `vkssp.cch.pieces`. Then the downward arcs that no sweep needs are left out. After a change of few weights only what
-hangs on them is customized; see `vkssp.cch.recustomized`.
+depends on them is customized; see `vkssp.cch.recustomized`.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ class CustomizedHierarchy(Resource):
                     copy_to(given, graph.weight)
                 else:
                     given[changed] = graph.weight[changed]
-            # A sum that did not fit may hang on other arcs.
+            # A sum that did not fit may depend on other arcs.
             is_known = self._is_read and not self._overflow and not self._cut_short
             self._is_read = False
             self.version += 1

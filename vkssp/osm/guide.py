@@ -1,4 +1,4 @@
-"""What the tags of a way tell for instructions: importance, lanes, and what signs say.
+"""Guidance data of the tags of a way: importance, lanes, and what signs say.
 
 Keys and their use follow OSRM's profiles (https://github.com/Project-OSRM/osrm-backend, profiles/lib).
 """

@@ -31,10 +31,6 @@ _PER_WAY = (
     "link",
 )
 
-#: Columns of `RawRoads.travel`: indices into `vkssp.graph.streets.MODES` along the way and against it, classes in both
-#: directions as bit masks, and whether traffic keeps left.
-TRAVEL = ("mode", "mode_back", "classes", "classes_back", "left_hand")
-
 
 @dataclass(frozen=True, eq=False)
 class RawRoads:
@@ -84,7 +80,8 @@ class RawRoads:
         Factor of the speed for weights that are no durations, along each way and against it, shape (num_ways, 2),
         float64; None if it is 1 everywhere.
     travel : numpy.ndarray or None
-        Columns of `TRAVEL` for each way, shape (num_ways, 5), int64; None if unknown.
+        Of each way, shape (num_ways, 5), int64: index into `vkssp.graph.streets.MODES` along it and against it, classes
+        in both directions as bit masks, and whether traffic keeps left. None if unknown.
     class_names : tuple of str
         Names of the classes.
     turns : RawTurns or None

@@ -4,6 +4,8 @@ Two shortest-path trees, from the start and to the goal, have common parts, plat
 Technology 2005). The path from the start over a plateau to the goal is shortest before the end of the plateau and after
 its beginning. Of these paths those are taken that Abraham, Delling, Goldberg and Werneck (2013) call admissible: not
 much longer, not much in common with the routes before, and locally optimal.
+
+Source: I. Abraham, D. Delling, A. V. Goldberg, R. F. Werneck, Alternative routes in road networks, 2013.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ that it is open in. The distance between the position and the street has a norma
 between the length of the route from one position to the next and the straight line an exponential one. The Viterbi
 algorithm finds the most probable sequence of states; one call of compiled code makes all its searches, which end at the
 states of the next position.
+
+Source: P. Newson, J. Krumm, Hidden Markov map matching through noise and sparseness, 2009.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ _CORES = 8
 _BOTH_WAYS_M = 200.0
 # Points on pieces of streets are the same if their distances from a place differ by no more than this, in metres.
 _SAME_M = 1e-3
-# Decimals of metres in which distances are compared, since more of them hang on rounding.
+# Decimals of metres in which distances are compared, since more of them depend on rounding.
 _DECIMALS = 6
 
 
@@ -701,7 +701,7 @@ def _on_whole_piece(
 ) -> tuple[float, float, float]:
     """Return the part of a piece before a place's nearest point, and the point, where pieces weigh whole units.
 
-    What part weighs a whole unit more hangs on the last bits, so that all is rounded as OSRM does: coordinates to
+    What part weighs a whole unit more depends on the last bits, so that all is rounded as OSRM does: coordinates to
     millionths of a degree, and the piece is straight in the projection of Mercator.
     """
     (y, x), (y0, x0), (y1, x1) = (_on_mercator(*each) for each in (place, start, end))

@@ -3,6 +3,10 @@
 The order of few places is the best one, by dynamic programming (Held and Karp 1962). That of many is made by farthest
 insertion (Rosenkrantz, Stearns and Lewis 1977), and then improved by moving parts of the trip (Or 1976). Trips that do
 not return to their beginning are round trips through one more place, which is nowhere.
+
+Sources: M. Held, R. M. Karp, A dynamic programming approach to sequencing problems, 1962; D. J. Rosenkrantz, R. E.
+Stearns, P. M. Lewis, An analysis of several heuristics for the traveling salesman problem, 1977; I. Or, Traveling
+salesman-type combinatorial problems and their relation to the logistics of blood banking, 1976.
 """
 
 from __future__ import annotations
