@@ -154,7 +154,7 @@ def test_devices_that_cannot_split_refuse_in_one_line(device: Device, monkeypatc
     for mask, message in (
         (
             f"storage_range={LIMIT} -{NEEDS}",
-            f"{needed} bytes are needed .* binds {LIMIT} at most and lacks buffer.*; use",
+            rf"{needed} bytes are needed .* binds {LIMIT} at most and lacks buffer.*; use",
         ),
         (f"storage_range={whole - 1}", f"weights of the graph, or distances, need {whole} bytes, .*; use another"),
     ):

@@ -258,7 +258,7 @@ def test_paths_are_unpacked_without_memory_for_walks(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
 ) -> None:
     def full(*_: Any, **__: Any) -> None:
-        raise DeviceError("more is needed for a route on this graph than there is")
+        raise DeviceError("a route on this graph needs more than there is")
 
     monkeypatch.setattr(phast, "pays", lambda *_: False)
     monkeypatch.setattr(phast, "PathWalker", full)
@@ -267,6 +267,6 @@ def test_paths_are_unpacked_without_memory_for_walks(
     monkeypatch.setattr(unpack.Unpacker, "path", lambda *_: None)
     with (
         Solver(prepare(grid(5)), "phast", device) as solver,
-        pytest.raises(DeviceError, match="more is needed for a route on this graph"),
+        pytest.raises(DeviceError, match="a route on this graph needs"),
     ):
         solver.path(0, 24)

@@ -94,7 +94,7 @@ def test_too_much_is_refused_before_any_is_taken(
     monkeypatch.setattr(Device, "available", lambda device, kind: 100_000)
     owned = set(device.owned)
     with pytest.raises(
-        DeviceError, match=r"0\.\d+ GiB are needed for .*, and .* has 0\.00 available; close other programs"
+        DeviceError, match=r"needs 0\.\d+ GiB and .* has 0\.00 available; close other programs"
     ) as error:
         Solver(GRAPHS[graph], algorithm, device)
     assert not made and set(device.owned) == owned

@@ -208,9 +208,8 @@ class Device(Resource):
         free = self.free_bytes()
         if nbytes > free:
             raise DeviceError(
-                f"{nbytes / 2**30:.2f} GiB are needed for {what}, and {self.info.name} has {free / 2**30:.2f} "
-                "available; close other programs, or use another device, a smaller graph, or an algorithm that "
-                "needs less"
+                f"{what} needs {nbytes / 2**30:.2f} GiB and {self.info.name} has {free / 2**30:.2f} available; close "
+                "other programs, or use another device, a smaller graph, or an algorithm that needs less"
             )
 
     def abandon(self, why: str) -> DeviceError:

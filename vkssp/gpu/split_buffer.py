@@ -64,7 +64,7 @@ class SplitBuffer(Resource):
                 "and lacks bufferDeviceAddress, with which kernels could reach more; use another device, such as "
                 "'cpu', or a smaller graph"
             )
-        device.require(nbytes, name)
+        device.require(nbytes, f"room for {name}")
         super().__init__(owner or device)
         try:
             self.parts = [
