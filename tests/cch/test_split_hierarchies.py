@@ -152,10 +152,7 @@ def test_devices_that_cannot_split_refuse_in_one_line(device: Device, monkeypatc
     assert hierarchy is not None
     needed, whole = 8 * hierarchy.num_arcs, 4 * GRAPH.num_arcs
     for mask, message in (
-        (
-            f"storage_range={LIMIT} -{NEEDS}",
-            rf"{needed} bytes are needed .* binds {LIMIT} at most and lacks buffer.*; use",
-        ),
+        (f"storage_range={LIMIT} -{NEEDS}", f"needs {needed} bytes .* binds {LIMIT} at most and lacks buffer.*; use"),
         (f"storage_range={whole - 1}", f"weights of the graph, or distances, need {whole} bytes, .*; use another"),
     ):
         monkeypatch.setenv(MASK_VARIABLE, mask)
