@@ -1,7 +1,7 @@
 """Hierarchy on the CPU, customized for the weights of a graph, and the plan of its customization.
 
 The elimination tree is cut into subtrees of similar work, which all cores customize and sweep; what lies above them is
-done by one. After a change of few weights, one core customizes the arcs that depend on them, in place.
+done by one. After a change of few weights, one core customizes the arcs that hang on them, in place.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class Layout:
         Returns
         -------
         tuple of int, optional
-            The largest finite weight that is new, and the largest one that was replaced. None if so much depends on the
+            The largest finite weight that is new, and the largest one that was replaced. None if so much hangs on the
             arcs that this was given up; the arrays are useless then.
         """
         module, cores = kernels("vkssp.cpu.kernels.recustomize"), num_cores()
@@ -243,7 +243,7 @@ class Layout:
             greatest, replaced, work, above = found
             return int(greatest), int(replaced), int(work), above
 
-        # What depends on the arcs of a subtree, up to its root, is the work of one core.
+        # What hangs on the arcs of a subtree, up to its root, is the work of one core.
         shares = np.where(parts < 0, -1, parts % cores)
         found = run_all([partial(run, False, entries[shares == share]) for share in np.unique(shares[shares >= 0])])
         if max((work for _, _, work, _ in found), default=0) <= most_work:
@@ -328,7 +328,7 @@ class CustomizedHierarchy:
     def changed(self, graph: Graph, arcs: Indices) -> CustomizedHierarchy:
         """Return the hierarchy customized for a graph that differs in the weights of some arcs.
 
-        It takes over the arrays of this one, unless much depends on the arcs, so that this one is not to be used
+        It takes over the arrays of this one, unless much hangs on the arcs, so that this one is not to be used
         afterwards. Who reads it without a lock sees by `is_over`, when it has read, whether the weights were mixed.
         """
         layout = self.layout
