@@ -45,8 +45,8 @@ def always() -> Iterator[None]:
         patch.setattr(session, "MANY_PAIRS", 0)
         for module in (device_labels, cpu_labels):
             patch.setattr(module, "PAIRS_A_NODE", (0.0, 0.0))
-        patch.setattr(label_pairs, "MOST_PAIRS", 100)
-        patch.setattr(label_pairs, "FEWEST_PAIRS", 40)
+        patch.setattr(label_pairs, "PIECE", 100)
+        patch.setattr(label_pairs, "LEAST_PIECE", 40)
         patch.setattr(cpu_labels, "FEWEST_PAIRS", 100)
         patch.setattr(Pairs, "find", counted(Pairs))
         patch.setattr(PhastCpu, "between", counted(PhastCpu))
@@ -111,7 +111,7 @@ def test_streets_with_turn_costs_and_several_submissions(
         for source in np.unique(sources):
             of = sources[mixed] == source
             assert np.array_equal(found[of], scipy_dijkstra(graph, int(source))[targets[mixed][of]])
-        monkeypatch.setattr(label_pairs, "MOST_PAIRS", 1000)
+        monkeypatch.setattr(label_pairs, "PIECE", 1000)
         monkeypatch.setattr(cpu_labels, "FEWEST_PAIRS", 1000)
         for count in (2700, 30, 1999):
             assert np.array_equal(solver.pairs(sources[mixed][:count], targets[mixed][:count]), found[:count])

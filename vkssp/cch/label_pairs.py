@@ -20,9 +20,9 @@ from vkssp.resource import Resource
 LANES_CONSTANT = 1
 #: Invocations that walk along a pair of rows together, and the largest number of them; powers of two.
 LANES, MOST_LANES = 8, 64
-#: Largest number of pairs of a submission, and least number that is worth one.
-MOST_PAIRS, FEWEST_PAIRS = 1 << 19, 1 << 16
-# Largest number of submissions whose pairs are copied, searched and read at the same time.
+#: Largest number of pairs of a piece, and least number that is worth one.
+PIECE, LEAST_PIECE = 1 << 19, 1 << 16
+# Largest number of pieces that are copied, searched and read at the same time.
 _MOST_SLOTS = 8
 # Bytes of a pair: both nodes.
 _PAIR_BYTES = 8
@@ -130,7 +130,7 @@ class LabelPairs(Resource):
         """Return the distances of pairs of nodes, by the ids of the graph, shape (k,), uint32."""
         most = min(num_cores(), _MOST_SLOTS)
         bound = 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1
-        size = min(MOST_PAIRS, bound, max(FEWEST_PAIRS, -(-len(sources) // most)))
+        size = min(PIECE, bound, max(LEAST_PIECE, -(-len(sources) // most)))
         parts = [slice(first, first + size) for first in range(0, len(sources), size)]
         count = min(most, len(parts))
         if self._slots and self._slots[0].room < size:
