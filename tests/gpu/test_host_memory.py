@@ -115,7 +115,7 @@ def test_arrays_outlive_their_device_and_others_import_them(may_use_vulkan: None
 def test_tables_are_written_in_place(device: Device) -> None:
     """Rows go to the array of the whole table, whose memory is used again; wrong copies would be seen."""
     rng = np.random.default_rng(7)
-    count, arcs = 3000, 9000
+    count, arcs = 200, 800
     graph = Graph.from_edges(
         rng.integers(0, count, arcs), rng.integers(0, count, arcs), rng.integers(1, 100, arcs), num_nodes=count
     )
