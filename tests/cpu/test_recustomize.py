@@ -85,7 +85,7 @@ def test_threads_share_the_lists_of_what_lies_below(monkeypatch: pytest.MonkeyPa
     made = CustomizedHierarchy(layout, graph)
 
     def run_all(tasks: Sequence[Callable[[], object]]) -> list[object]:
-        assert "places_below" in vars(layout)  # otherwise each thread makes its own
+        assert "below" in vars(layout)  # otherwise each thread makes its own
         return [task() for task in tasks]
 
     monkeypatch.setattr(customized, "run_all", run_all)

@@ -108,17 +108,16 @@ class Layout:
         return int(self._length.max(initial=0))
 
     @cached_property
-    def below(self) -> tuple[Indices, npt.NDArray[np.int32]]:
-        """The supernodes that have each rank among their ancestors: the first of each rank, and all of them."""
-        return self.places_below.first, self.places_below.group
-
-    @cached_property
-    def places_below(self) -> Any:
-        """The same, with places, as partial customization takes them; see `recustomize.Below`."""
-        module, first = kernels("vkssp.cpu.kernels.recustomize"), np.zeros(self.num_nodes + 2, np.int64)
+    def below(self) -> Any:
+        """The supernodes that have each rank among their ancestors; see `vkssp.cpu.kernels.below.Below`."""
+        module, first = kernels("vkssp.cpu.kernels.below"), np.zeros(self.num_nodes + 2, np.int64)
+        order, begin, _ = self._postorder
+        groups = order[::-1]
+        preorder = np.stack([groups, self.first_ancestor[groups], self.num_supernodes - begin[groups]], axis=1)
+        preorder = preorder.astype(np.int32)
         arrays = [np.empty(len(self.tree.ancestor), np.int32) for _ in range(2)]
-        module.list_below(self.tree, first, *arrays)
-        return module.Below(*all_read_only(first[:-1], *arrays))
+        module.list_below(self.tree, first, *arrays, preorder)
+        return module.Below(*all_read_only(first[:-1], *arrays, preorder))
 
     @cached_property
     def whole(self) -> tuple[npt.NDArray[Any], ...]:
@@ -226,30 +225,34 @@ class Layout:
         rank, node, first_out, head, weights, arcs = all_read_only(
             self._rank, self._node, graph.first_out, graph.head, graph.weight, changed
         )
-        entries, groups = np.empty(len(changed), np.uint64), np.empty(len(changed), np.int32)
-        count = module.entries_of(self.tree, rank, first_out, head, arcs, entries, groups)
+        entries, lows = np.empty(len(changed), np.uint64), np.empty(len(changed), np.int64)
+        count = module.entries_of(self.tree, rank, first_out, head, arcs, entries, lows)
         # Before threads ask for them, each of which would make its own.
-        below, part_of = self.places_below, self.part_of
-        entries, parts = entries[:count], part_of[groups[:count]]
+        below, part_of = self.below, self.part_of
+        entries, lows = entries[:count], lows[:count]
+        parts = part_of[self.tree.supernode[lows]]
         cores = max(1, min(cores, count // ARCS_A_CORE))
         if cores == 1:
             parts = np.full_like(parts, -1)
 
-        def run(is_upper: bool, begun: npt.NDArray[np.uint64]) -> tuple[int, int, int, npt.NDArray[np.uint64]]:
-            given = below, node, first_out, head, weights, begun, part_of, is_upper
-            found: tuple[Any, Any, Any, npt.NDArray[np.uint64]] = module.recustomize(
-                self.tree, *given, up, down, self.longest, most_work
-            )
-            greatest, replaced, work, above = found
-            return int(greatest), int(replaced), int(work), above
+        def run(begun: npt.NDArray[np.uint64], ends: Indices, is_upper: bool) -> tuple[Any, ...]:
+            given = below, node, first_out, head, weights, begun, ends, part_of, is_upper
+            found: tuple[Any, ...] = module.recustomize(self.tree, *given, up, down, self.longest, most_work)
+            return found
 
         # What hangs on the arcs of a subtree, up to its root, is the work of one core.
         shares = np.where(parts < 0, -1, parts % cores)
-        found = run_all([partial(run, False, entries[shares == share]) for share in np.unique(shares[shares >= 0])])
-        if max((work for _, _, work, _ in found), default=0) <= most_work:
-            begun = np.concatenate([entries[parts < 0], *(above for *_, above in found)])
-            found.append(run(True, begun))
-        greatest, replaced, work = (max(values) for values in list(zip(*found, strict=True))[:3])
+        found = run_all(
+            [
+                partial(run, entries[shares == share], lows[shares == share], False)
+                for share in np.unique(shares[shares >= 0])
+            ]
+        )
+        if max((one[2] for one in found), default=0) <= most_work:
+            above = [(entries[parts < 0], lows[parts < 0]), *((one[3], one[4]) for one in found)]
+            begun, ends = (np.concatenate(arrays) for arrays in zip(*above, strict=True))
+            found.append(run(begun, ends, True))
+        greatest, replaced, work = (max(int(one[which]) for one in found) for which in range(3))
         return None if work > most_work else (greatest, replaced)
 
     def given_arcs(self, graph: Graph) -> GivenArcs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,8 @@ NUMBERING = "numbering of trees"
 HIERARCHY = "hierarchy"
 #: Name of its labels there; see `vkssp.cpu.labels`.
 LABELS = "labels"
+#: Name of room for searches in it; see `vkssp.cpu.phast.SpareLabels`.
+SPARE = "spare labels"
 
 
 class CpuGraph(Resource):
@@ -154,7 +156,8 @@ class CpuGraph(Resource):
         return HIERARCHY in self._things
 
     def _own_bytes(self) -> int:
-        return array_bytes(self) + sum(map(array_bytes, self._things.values()))
+        things = list(self._things.values())
+        return array_bytes(self) + sum(getattr(thing, "nbytes", None) or array_bytes(thing) for thing in things)
 
     @cached_property
     def lightest(self) -> int:
@@ -193,8 +196,9 @@ class CpuGraph(Resource):
             return
         with other._lock.held():
             things, other._things = other._things, {}
-        if NUMBERING in things:
-            self.shared(NUMBERING, lambda: things[NUMBERING])
+        for name in (NUMBERING, SPARE):
+            if name in things:
+                self.shared(name, partial(things.__getitem__, name))
         if "incoming" in things and other._written is not None:
             first_in, _, arc_in = things["incoming"]
             weight, written = self.renumbered.graph.weight, other._written

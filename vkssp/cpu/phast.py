@@ -21,7 +21,7 @@ import numpy.typing as npt
 from vkssp.algorithm import CPU, LABEL_MIB, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
 from vkssp.cores import num_cores, run_all
 from vkssp.cpu.customized import PADDING, CustomizedHierarchy, Layout, customized_of
-from vkssp.cpu.device import CpuGraph, array_bytes, read_only
+from vkssp.cpu.device import SPARE, CpuGraph, array_bytes, read_only
 from vkssp.cpu.labels import labels_of
 from vkssp.cpu.path import path_of
 from vkssp.cpu.search import CpuReader
@@ -89,6 +89,32 @@ class NumberedLabels:
         return before
 
 
+class SpareLabels:
+    """Labels of searches on a graph that no thread uses, which a graph that differs in weights takes over.
+
+    A search in them reads memory that the process has. In new ones it waits for each page that it touches.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout, self._spare = layout, list[NumberedLabels]()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the labels."""
+        return sum(array_bytes(tuple(one.labels)) for one in tuple(self._spare))
+
+    def take(self) -> NumberedLabels:
+        """Return labels that no other thread uses; the caller gives them back."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return NumberedLabels(self._layout)
+
+    def give(self, numbered: NumberedLabels) -> None:
+        """Take labels back."""
+        self._spare.append(numbered)
+
+
 class PhastCpu(Resource):
     """Upward searches and sweeps over the hierarchy of a graph; see `Algorithm`.
 
@@ -117,7 +143,8 @@ class PhastCpu(Resource):
         self._customized = customized_of(graph)
         self._layout = self._customized.layout
         self._rank = read_only(ranks_of(graph.renumbered))
-        self.numbered, self._spare = NumberedLabels(self._layout), list[NumberedLabels]()
+        self.numbered = NumberedLabels(self._layout)
+        self._spare: SpareLabels = graph.shared(SPARE, partial(SpareLabels, self._layout))
         self._seeds: Sequence[Terminal] = ()
         self._targets: Sequence[Terminal] = ()
         self._found: Sequence[int] = ()
@@ -126,7 +153,7 @@ class PhastCpu(Resource):
         self._limit = _NO_LIMIT
 
     def _own_bytes(self) -> int:
-        return array_bytes(self) + sum(array_bytes(tuple(one.labels)) for one in (self.numbered, *self._spare))
+        return array_bytes(self) + array_bytes(tuple(self.numbered.labels))
 
     @property
     def is_current(self) -> bool:
@@ -200,22 +227,15 @@ class PhastCpu(Resource):
         That is so if it may be unreachable only by overflow, and if weights have been replaced during the search. Any
         number of threads may call this at the same time, also during other searches and changes of weights.
         """
-        numbered, customized = self._taken(), self._customized
+        numbered, customized = self._spare.take(), self._customized
         ends, found = numbered.pair, numbered.found
         ends[0, 0], ends[1, 0] = (self._rank[source], self._rank[target]) if len(self._rank) else (source, target)
         numbered.begin()
         weights = customized.up, customized.down
         most = self._kernels.search(self._layout.tree, *weights, numbered.labels, numbered.mark, ends, 1, found)
         best = int(found[0])
-        self._spare.append(numbered)
+        self._spare.give(numbered)
         return best, customized.is_over or (best == UNREACHABLE and customized.may_overflow(most))
-
-    def _taken(self) -> NumberedLabels:
-        """Return labels that no other thread uses; the caller appends them to the spare ones."""
-        try:
-            return self._spare.pop()
-        except IndexError:
-            return NumberedLabels(self._layout)
 
     def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs, and whether each may be unreachable only by overflow, shape (k,)."""
@@ -224,11 +244,11 @@ class PhastCpu(Resource):
         found, overflow = np.empty(len(by_source), np.uint32), np.empty(len(by_source), np.uint8)
 
         def find(first: int, end: int) -> None:
-            numbered = self._taken()
+            numbered = self._spare.take()
             arrays = (nodes[first:end] for nodes in (*ends, found, overflow))
             weights = customized.up, customized.down, np.uint32(customized.heaviest)
             self._kernels.pairs(self._layout.tree, *weights, numbered.labels, numbered.begin(end - first), *arrays)
-            self._spare.append(numbered)
+            self._spare.give(numbered)
 
         size = max(_FEW_PAIRS, -(-len(by_source) // (_TASKS_A_CORE * num_cores())))
         run_all([partial(find, *bounds) for bounds in pairwise([*range(0, len(by_source), size), len(by_source)])])
@@ -327,7 +347,7 @@ class Unpacker:
     def __init__(self, customized: CustomizedHierarchy) -> None:
         module, layout = kernels("vkssp.cpu.kernels.unpack"), customized.layout
         self._kernel, self._tree, self._weights = module.unpack, layout.tree, (customized.up, customized.down)
-        self._back, self._splits = NumberedLabels(layout), module.Splits(customized.splits, *layout.below)
+        self._back, self._splits = NumberedLabels(layout), module.Splits(customized.splits, layout.below)
         self._room = module.Room(
             np.zeros(layout.num_nodes, np.uint8),
             *(np.empty(shape, np.int64) for shape in ((_CHAIN, 2), (_CHAIN, 2), (_STACK, 4))),

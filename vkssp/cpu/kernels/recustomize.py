@@ -10,14 +10,15 @@ sorted by the rank of their lower ends.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from vkssp.cpu.kernels.below import BEGIN, BEYOND, GROUP, Below
 from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Tree
 from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint32s, Uint64s
 from vkssp.cpu.kernels.unpack import place_in
-from vkssp.cpu.kernels.vectors import fetch, greater, lesser
+from vkssp.cpu.kernels.vectors import fetch, greater, lesser, lowest_bit
 from vkssp.jit import inlined, jit, jit_allocating
 
 UNREACHABLE = np.uint64(2**32 - 1)
@@ -26,35 +27,9 @@ UNREACHABLE = np.uint64(2**32 - 1)
 KEY = np.uint64(32)
 # Supernodes below an arc whose data the processor fetches ahead.
 AHEAD = 6
-# How many times longer the list of those below the lower end is where the list below the upper end is searched.
-SHORTER = 4
-ONE = np.uint64(1)
-
-
-class Below(NamedTuple):
-    """Supernodes that have each rank among their ancestors: the first of each rank, and all of them.
-
-    For each of them `place` has the place of the rank among the ancestors of all supernodes.
-    """
-
-    first: Int64s
-    group: Int32s
-    place: Int32s
-
-
-@jit
-def list_below(tree: Tree, first: Int64s, group: Int32s, place: Int32s) -> None:
-    """Write the arrays of `Below`, with ascending supernodes; `first` is longer by one entry, and zero at first."""
-    for entry in range(len(tree.ancestor)):
-        first[tree.ancestor[entry] + 2] += 1
-    for rank in range(2, len(first)):
-        first[rank] += first[rank - 1]
-    for lower in range(len(tree.groups) - 1):
-        for entry in range(tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR]):
-            following = tree.ancestor[entry] + 1
-            group[first[following]] = lower
-            place[first[following]] = entry
-            first[following] += 1
+NONE, ONE = np.uint64(0), np.uint64(1)
+# Arcs that are looked at together: bits of a word.
+MOST_BITS = np.int64(64)
 
 
 @inlined
@@ -78,41 +53,6 @@ def given_weight(first_out: Uint32s, head: Uint32s, weights: Uint32s, tail: Inde
     for arc in range(np.int64(first_out[tail]), np.int64(first_out[np.int64(tail) + 1])):
         if head[arc] == to:
             least = lesser(least, np.uint64(weights[arc]))
-    return least
-
-
-@jit
-def least_by_high(
-    tree: Tree,
-    below: Below,
-    group: Index,
-    first: Index,
-    last: Index,
-    known: Uint32s,
-    searched: Uint32s,
-    low: Index,
-    least: Any,
-    enough: Any,
-) -> Any:
-    """Return what `least_below` does, from the supernodes below the upper end, which need not lie below the lower one.
-
-    `known` are the weights of the arcs to the upper end, `searched` to the lower one.
-    """
-    for at in range(first, last):
-        lower = np.int64(below.group[at])
-        if lower <= group:
-            continue
-        begin, end, place = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR], np.int64(below.place[at])
-        found = place_in(tree.ancestor, place, end, low)
-        if found == end or np.int64(tree.ancestor[found]) != low:
-            continue
-        arc, after, step = tree.groups[lower, ARC] + place - begin, found - place, end - begin
-        for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
-            least = lesser(least, np.uint64(known[arc]) + np.uint64(searched[arc + after]))
-            arc += step
-            step += 1
-        if least <= enough:
-            break
     return least
 
 
@@ -147,34 +87,29 @@ def least_below(
     enough
         A bound of the result; the search ends when it is reached.
     """
-    group = np.int64(tree.supernode[low])
-    first, last = below.first[low], below.first[low + 1]
-    first_high, last_high = below.first[high], below.first[high + 1]
-    if SHORTER * (last_high - first_high) < last - first:
-        least = least_by_high(tree, below, group, first_high, last_high, leaves, enters, low, least, enough)
-        return least, last_high - first_high
-    for at in range(first, min(first + AHEAD, last)):
-        fetch(tree.groups, 4 * np.int64(below.group[at]))
-    for at in range(first, last):
+    at, last, work = below.first[low], below.first[low + 1], np.int64(0)
+    while at < last:
         if at + AHEAD < last:
-            fetch(tree.groups, 4 * np.int64(below.group[at + AHEAD]))
             fetch(tree.ancestor, np.int64(below.place[at + AHEAD]))
-        lower = np.int64(below.group[at])
-        begin, end = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR]
-        if np.int64(tree.ancestor[begin]) > high:
-            continue
-        found = place_in(tree.ancestor, begin, end, high)
+            fetch(below.preorder, 3 * np.int64(below.number[at + AHEAD]))
+        number, place = below.number[at], np.int64(below.place[at])
+        begin = np.int64(below.preorder[number, BEGIN])
+        found = place if np.int64(tree.ancestor[begin]) > high else place_in(tree.ancestor, begin, place, high)
+        at, work = at + 1, work + 1
         if np.int64(tree.ancestor[found]) != high:
+            beyond = below.preorder[number, BEYOND]
+            while at < last and below.number[at] < beyond:
+                at += 1
             continue
-        place = np.int64(below.place[at])
-        arc, before, step = tree.groups[lower, ARC] + place - begin, place - found, end - begin
+        lower, before = np.int64(below.preorder[number, GROUP]), place - found
+        arc, step = tree.groups[lower, ARC] + place - begin, tree.groups[lower + 1, ANCESTOR] - begin
         for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
             least = lesser(least, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
             arc += step
             step += 1
         if least <= enough:
             break
-    return least, last - first
+    return least, work
 
 
 @jit
@@ -196,52 +131,42 @@ def all_least_below(
     least
         By key: replaced by the weight of the lightest path, if that is less.
     """
-    count, first, last = len(keys), below.first[low], below.first[low + 1]
-    work = last - first
-    for at in range(first, min(first + AHEAD, last)):
-        fetch(tree.groups, 4 * np.int64(below.group[at]))
-    for at in range(first, last):
+    at, last, work = below.first[low], below.first[low + 1], np.int64(0)
+    while at < last:
         if at + AHEAD < last:
-            fetch(tree.groups, 4 * np.int64(below.group[at + AHEAD]))
             fetch(tree.ancestor, np.int64(below.place[at + AHEAD]))
-        lower = np.int64(below.group[at])
-        begin, end = tree.groups[lower, ANCESTOR], tree.groups[lower + 1, ANCESTOR]
-        top = np.int64(tree.ancestor[begin])
-        if top > highs[count - 1]:
-            continue
-        place, number = np.int64(below.place[at]), count - 1
-        row, entry = tree.groups[lower, ARC] + place - begin, place - 1
-        size = tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]
-        work += 1
+            fetch(below.preorder, 3 * np.int64(below.number[at + AHEAD]))
+        group, place = below.number[at], np.int64(below.place[at])
+        begin, lower = np.int64(below.preorder[group, BEGIN]), np.int64(below.preorder[group, GROUP])
+        beyond, top = below.preorder[group, BEYOND], np.int64(tree.ancestor[begin])
+        number, entry, is_found = len(keys) - 1, place - 1, False
+        at, work = at + 1, work + 1
         while number >= 0 and highs[number] >= top:
             high = highs[number]
             # The first ancestor is not below this one.
             while np.int64(tree.ancestor[entry]) > high:
                 entry -= 1
             if np.int64(tree.ancestor[entry]) == high:
-                before, key = place - entry, keys[number]
+                is_found, before, key = True, place - entry, keys[number]
                 enters, leaves = (up, down) if key & 1 else (down, up)
-                step, arc, found = end - begin, row, least[key]
-                for _ in range(size):
+                arc, step = tree.groups[lower, ARC] + place - begin, tree.groups[lower + 1, ANCESTOR] - begin
+                found = least[key]
+                for _ in range(tree.groups[lower + 1, NODE] - tree.groups[lower, NODE]):
                     found = lesser(found, np.uint64(enters[arc]) + np.uint64(leaves[arc - before]))
                     arc += step
                     step += 1
                 least[key] = found
             number -= 1
+        while not is_found and at < last and below.number[at] < beyond:
+            at += 1
     return work
-
-
-@inlined
-def may_change(weight: Any, old: Any, new: Any) -> Any:
-    """Return whether an arc may change if a path weighs another sum than before."""
-    return new < weight or (old == weight and new != old and old != UNREACHABLE)
 
 
 @jit
 def entries_of(
-    tree: Tree, rank: Uint32s, first_out: Uint32s, head: Uint32s, arcs: Int64s, entries: Uint64s, groups: Int32s
+    tree: Tree, rank: Uint32s, first_out: Uint32s, head: Uint32s, arcs: Int64s, entries: Uint64s, lows: Int64s
 ) -> int:
-    """Write entries of the heap for arcs of the graph, and the supernodes of their lower ends; return their number."""
+    """Write entries for arcs of the graph, and the lower ends of these; return their number."""
     length = 0
     for number in range(len(arcs)):
         arc = arcs[number]
@@ -260,13 +185,13 @@ def entries_of(
         bottom, begin, end = tree.groups[group, NODE], tree.groups[group, ANCESTOR], tree.groups[group + 1, ANCESTOR]
         column = column_in(tree.ancestor, begin, end, high) if high < bottom else end - begin + high - bottom
         key = 2 * (row_of(tree, group, low - bottom) + column) + (tail < to)
-        entries[length], groups[length] = np.uint64(key) << KEY | UNREACHABLE, group
+        entries[length], lows[length] = np.uint64(key) << KEY | UNREACHABLE, low
         length += 1
     return length
 
 
 @jit
-def count_changes(
+def changes_among(
     values: Uint32s,
     arcs: Uint64s,
     first: Index,
@@ -276,13 +201,14 @@ def count_changes(
     new_ends: Uint64s,
     new_sum: Any,
 ) -> Any:
-    """Return how many arcs may change, by instructions for several of them."""
-    count: Any = 0
+    """Return which of at most `MOST_BITS` arcs may change, as bits, by instructions for several of them."""
+    found: Any = NONE
     for other in range(np.uint64(first), np.uint64(last)):
         weight = np.uint64(values[arcs[other]])
         old, new = old_ends[other] + old_sum, new_ends[other] + new_sum
-        count += np.int64((new < weight) | ((old == weight) & (new != old) & (old != UNREACHABLE)))
-    return count
+        may_change = (new < weight) | ((old == weight) & (new != old) & (old != UNREACHABLE))
+        found |= np.uint64(may_change) << (other - np.uint64(first))
+    return found
 
 
 @jit
@@ -330,32 +256,6 @@ def place_columns(
 
 
 @inlined
-def group_of(tree: Tree, arc: Index) -> Any:
-    """Return the supernode that an arc belongs to."""
-    first, last = np.int64(0), np.int64(len(tree.groups)) - 1
-    while first + 1 < last:
-        middle = (first + last) >> 1
-        if tree.groups[middle, ARC] <= arc:
-            first = middle
-        else:
-            last = middle
-    return first
-
-
-@inlined
-def place_of(tree: Tree, group: Index, arc: Index) -> Any:
-    """Return the place in a supernode of the node that an arc belongs to."""
-    first, last = np.int64(0), tree.groups[group + 1, NODE] - tree.groups[group, NODE]
-    while first + 1 < last:
-        middle = (first + last) >> 1
-        if row_of(tree, group, middle) <= arc:
-            first = middle
-        else:
-            last = middle
-    return first
-
-
-@inlined
 def slot_of(table: Int64s, group: Index) -> Any:
     """Return where a table with free slots, of some power of two, has a supernode, or may have it."""
     mask = len(table) - 1
@@ -366,14 +266,14 @@ def slot_of(table: Int64s, group: Index) -> Any:
 
 
 @jit_allocating
-def list_affected(tree: Tree, entries: Uint64s, part_of: Int32s, is_upper: Flag) -> tuple[Int64s, Int64s]:
-    """Return the supernodes of some arcs and all above, lower ones first, and the places of their parents in the list.
+def list_affected(tree: Tree, lows: Int64s, part_of: Int32s, is_upper: Flag) -> tuple[Int64s, Int64s]:
+    """Return the supernodes of some nodes and all above, lower ones first, and the places of their parents in the list.
 
     The supernodes are those of a subtree, unless `is_upper`. The place of a parent beyond it, or of none, is -1.
     """
     groups, table, count = np.empty(1024, np.int64), np.full(4096, -1, np.int64), np.int64(0)
-    for number in range(len(entries)):
-        group = group_of(tree, np.int64(entries[number] >> (KEY + ONE)))
+    for low in lows:
+        group = np.int64(tree.supernode[low])
         while group >= 0 and (is_upper or part_of[group] >= 0):
             slot = slot_of(table, group)
             if table[slot] == group:
@@ -410,13 +310,14 @@ def recustomize(
     head: Uint32s,
     weights: Uint32s,
     entries: Uint64s,
+    lows: Int64s,
     part_of: Int32s,
     is_upper: Flag,
     up: Uint32s,
     down: Uint32s,
     longest: Any,
     most_work: Any,
-) -> tuple[Any, Any, Any, Uint64s]:
+) -> tuple[Any, Any, Any, Uint64s, Int64s]:
     """Customize the arcs that hang on some others, either in subtrees of the hierarchy or in what is above these.
 
     Parameters
@@ -425,8 +326,8 @@ def recustomize(
         Node of each rank.
     first_out, head, weights
         The graph with its new weights.
-    entries
-        Entries for the arcs that may change.
+    entries, lows
+        Entries for the arcs that may change, and the lower ends of these.
     part_of, is_upper
         Subtree of each supernode, -1 above all of them; and whether arcs there are customized.
     up, down
@@ -440,9 +341,10 @@ def recustomize(
     -------
     tuple
         The largest new weight that is finite, the largest finite one that was replaced, the number of steps, which is
-        more than `most_work` if the arcs of the hierarchy are left without meaning, and the entries of arcs above.
+        more than `most_work` if the arcs of the hierarchy are left without meaning, and the entries of arcs above,
+        with the lower ends of these.
     """
-    groups, above = list_affected(tree, entries, part_of, is_upper)
+    groups, above = list_affected(tree, lows, part_of, is_upper)
     # The entries of each node, one after the other; those of a supernode's nodes begin at `node_at`.
     node_at = np.empty(len(groups) + 1, np.int64)
     node_at[0] = 0
@@ -451,18 +353,11 @@ def recustomize(
         node_at[listed + 1] = node_at[listed] + tree.groups[group + 1, NODE] - tree.groups[group, NODE]
     latest = np.full(node_at[len(groups)], -1, np.int64)
     waiting, before_it, num_waiting = np.empty(2048, np.uint64), np.empty(2048, np.int64), np.int64(0)
-    beyond, num_beyond = np.empty(1024, np.uint64), np.int64(0)
+    beyond, lows_beyond, num_beyond = np.empty(1024, np.uint64), np.empty(1024, np.int64), np.int64(0)
     if len(entries) > len(waiting):
         waiting, before_it = np.empty(2 * len(entries), np.uint64), np.empty(2 * len(entries), np.int64)
-    if len(entries) > len(beyond):
-        beyond = np.empty(2 * len(entries), np.uint64)
     for number in range(len(entries)):
-        arc = np.int64(entries[number] >> (KEY + ONE))
-        group = group_of(tree, arc)
-        if part_of[group] < 0 and not is_upper:
-            beyond[num_beyond] = entries[number]
-            num_beyond += 1
-            continue
+        group = np.int64(tree.supernode[lows[number]])
         first, last = np.int64(0), np.int64(len(groups))  # in descending order
         while first + 1 < last:
             middle = (first + last) >> 1
@@ -470,7 +365,7 @@ def recustomize(
                 first = middle
             else:
                 last = middle
-        at = node_at[first] + place_of(tree, group, arc)
+        at = node_at[first] + lows[number] - tree.groups[group, NODE]
         waiting[num_waiting], before_it[num_waiting] = entries[number], latest[at]
         latest[at] = num_waiting
         num_waiting += 1
@@ -582,9 +477,9 @@ def recustomize(
                 waiting, before_it = larger, larger_before
             most = num_beyond + columns * num_changes
             if len(beyond) < most and not is_upper:
-                larger = np.empty(2 * most, np.uint64)
-                larger[:num_beyond] = beyond[:num_beyond]
-                beyond = larger
+                larger, larger_lows = np.empty(2 * most, np.uint64), np.empty(2 * most, np.int64)
+                larger[:num_beyond], larger_lows[:num_beyond] = beyond[:num_beyond], lows_beyond[:num_beyond]
+                beyond, lows_beyond = larger, larger_lows
             # Paths over the node that begin or end with the changed arc, to or from another ancestor. The arc between
             # both belongs to the lower one.
             for number in range(num_changes):
@@ -592,43 +487,32 @@ def recustomize(
                 column, is_up = key >> 1, key & 1 == 0
                 old_sum, new_sum = (old_up[column], new_up[column]) if is_up else (old_down[column], new_down[column])
                 old_ends, new_ends = (old_down, new_down) if is_up else (old_up, new_up)
-                values, others = (down, up) if is_up else (up, down)
                 first, begins, is_own = row_at[column], level[column], level[column] < 0
                 for other in range(column):
                     arcs[other] = first + (other if is_own else places[begins + other])
                 for other in range(column + 1, columns):
                     arcs[other] = row_at[other] + (column if level[other] < 0 else places[level[other] + column])
-                hits = count_changes(values, arcs, 0, column, old_ends, old_sum, new_ends, new_sum)
-                if hits > 0:
-                    for other in range(column):
-                        at = np.int64(arcs[other])
-                        old, new = old_ends[other] + old_sum, new_ends[other] + new_sum
-                        if may_change(np.uint64(values[at]), old, new):
-                            item = np.uint64(2 * at + np.int64(is_up)) << KEY | lesser(new, UNREACHABLE)
-                            owner = of_level[2 * column]
+                for side in range(2):  # with higher ancestors, and with lower ones and nodes
+                    at, end = (np.int64(0), column) if side == 0 else (column + 1, columns)
+                    leads_down = is_up == (side == 0)
+                    values = down if leads_down else up
+                    while at < end:
+                        stop = lesser(at + MOST_BITS, end)
+                        bits = changes_among(values, arcs, at, stop, old_ends, old_sum, new_ends, new_sum)
+                        while bits != NONE:
+                            other = at + lowest_bit(bits)
+                            bits &= bits - ONE
+                            arc, weight = np.int64(arcs[other]), lesser(new_ends[other] + new_sum, UNREACHABLE)
+                            item = np.uint64(2 * arc + np.int64(leads_down)) << KEY | weight
+                            lower = greater(column, other)
+                            owner = of_level[2 * lower]
                             if owner < 0:
-                                beyond[num_beyond] = item
+                                beyond[num_beyond], lows_beyond[num_beyond] = item, tree.ancestor[begin + lower]
                                 num_beyond += 1
                             else:
-                                slot = node_at[owner] + of_level[2 * column + 1]
+                                slot = node_at[owner] + of_level[2 * lower + 1]
                                 waiting[num_waiting], before_it[num_waiting] = item, latest[slot]
                                 latest[slot] = num_waiting
                                 num_waiting += 1
-                hits = count_changes(others, arcs, column + 1, columns, old_ends, old_sum, new_ends, new_sum)
-                if hits == 0:
-                    continue
-                for other in range(column + 1, columns):
-                    at = np.int64(arcs[other])
-                    old, new = old_ends[other] + old_sum, new_ends[other] + new_sum
-                    if may_change(np.uint64(others[at]), old, new):
-                        item = np.uint64(2 * at + np.int64(not is_up)) << KEY | lesser(new, UNREACHABLE)
-                        owner = of_level[2 * other]
-                        if owner < 0:
-                            beyond[num_beyond] = item
-                            num_beyond += 1
-                        else:
-                            slot = node_at[owner] + of_level[2 * other + 1]
-                            waiting[num_waiting], before_it[num_waiting] = item, latest[slot]
-                            latest[slot] = num_waiting
-                            num_waiting += 1
-    return greatest, lost, work, beyond[:num_beyond].copy()
+                        at = stop
+    return greatest, lost, work, beyond[:num_beyond].copy(), lows_beyond[:num_beyond].copy()

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vkssp.cpu.kernels.below import BEGIN, BEYOND, GROUP, Below
 from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Labels, Tree, climb
 from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint8s, Uint32s
 from vkssp.cpu.kernels.vectors import fetch, greater
@@ -35,13 +36,11 @@ MASK = (1 << BITS) - 1
 class Splits(NamedTuple):
     """How the arcs of a hierarchy are split, as far as it is known, and what is needed to find it out.
 
-    `of` has an entry for each arc up, in the first row, and down. `first_below` and `below` list the supernodes that
-    have each rank among their ancestors.
+    `of` has an entry for each arc up, in the first row, and down.
     """
 
     of: Int64s
-    first_below: Int64s
-    below: Int32s
+    below: Below
 
 
 class Room(NamedTuple):
@@ -152,7 +151,8 @@ def split_of(
             found = np.int64(place) << LOW | GIVEN
             break
     group = np.int64(tree.supernode[low])
-    at, last = splits.first_below[low], splits.first_below[low + 1]
+    below = splits.below
+    at, last = below.first[low], below.first[low + 1]
     inside = low - tree.groups[group, NODE]
     begin, end = tree.groups[group, ANCESTOR], tree.groups[group + 1, ANCESTOR]
     to_low = end - begin + inside
@@ -171,16 +171,18 @@ def split_of(
             inside += 1
         is_above = False
         while at < last and not is_above:
-            group = np.int64(splits.below[at])
-            begin, end = tree.groups[group, ANCESTOR], tree.groups[group + 1, ANCESTOR]
-            to_high = place_in(tree.ancestor, begin, end, high)
-            is_above = to_high < end and np.int64(tree.ancestor[to_high]) == high
+            number, to_low = below.number[at], np.int64(below.place[at])
+            begin = np.int64(below.preorder[number, BEGIN])
+            to_high = place_in(tree.ancestor, begin, to_low, high)
+            is_above = np.int64(tree.ancestor[to_high]) == high
             at += 1
+            while not is_above and at < last and below.number[at] < below.preorder[number, BEYOND]:
+                at += 1
         if not is_above:
             return found, between
-        to_low = place_in(tree.ancestor, to_high, end, low) - begin
-        to_high -= begin
-        inside = np.int64(0)
+        group = np.int64(below.preorder[number, GROUP])
+        begin, end = tree.groups[group, ANCESTOR], tree.groups[group + 1, ANCESTOR]
+        to_low, to_high, inside = to_low - begin, to_high - begin, np.int64(0)
 
 
 @jit

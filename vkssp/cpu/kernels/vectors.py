@@ -76,6 +76,16 @@ def greater(context: Any, one: Any, other: Any) -> Any:
 
 
 @intrinsic
+def lowest_bit(context: Any, bits: Any) -> Any:
+    """Return the place of the lowest bit that is set in a word, of which one is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
 def lower(context: Any, array: Any, at: Any, value: Any) -> Any:
     """Lower an element of an array to a value, if it is greater."""
 
