@@ -27,6 +27,9 @@ from vkssp.graph.order import Order, z_order
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
 
+# Changes of weights after which `arcs` is made of all weights when it is asked for, not of the arcs before.
+_MOST_CHANGES = 256
+
 
 class Spread(NamedTuple):
     """Statistics of weights that algorithms plan with.
@@ -229,10 +232,10 @@ class RenumberedGraph:
         # Sweeps over a hierarchy need no arcs, so that they are made for those who ask.
         other.__dict__.pop("arcs", None)
         before, changes = self._arcs_before
-        if changed is None or changes is None or sum(map(len, changes)) + len(changed) > self.num_arcs:
-            other._arcs_before = before, None
-        else:
-            other._arcs_before = before, [*changes, changed]
+        other._arcs_before = before, None
+        if changed is not None and changes is not None and len(changes) < _MOST_CHANGES:
+            if sum(map(len, changes)) + len(changed) <= self.num_arcs:
+                other._arcs_before = before, [*changes, changed]
         return other
 
     def _same_cycles(self, other: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
