@@ -27,13 +27,13 @@ from vkssp.locks import ReentrantLock
 PADDING = 8
 #: Fewest arcs of a hierarchy that is cut into subtrees.
 FEW_ARCS = 1 << 17
-# Subtrees have at most and at least these parts of the work of a core.
-_SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
+# Subtrees have at most and at least these parts of the work of a core; those for few arcs have at most this part.
+_SUBTREES_A_CORE, _FEW_OF_THEM, _LARGE_A_CORE = 4, 256, 0.75
 #: Steps of a partial customization after which a whole one takes its place: at least so many, which take some
 #: milliseconds, or else as many as the hierarchy has arcs for each core. Steps that each changed arc takes at least.
 FEW_STEPS, STEPS_EACH = 1 << 19, 512
 #: Fewest changed arcs for each core; with fewer, handing over the work takes as long as it.
-ARCS_A_CORE = 12
+ARCS_A_CORE = 6
 # Weights that are looked at together.
 _AT_ONCE = 1 << 20
 
@@ -167,22 +167,24 @@ class Layout:
         order[begin + size - 1] = np.arange(self.num_supernodes)
         return read_only(order), begin, size
 
-    @cached_property
-    def subtrees(self) -> list[int]:
-        """Roots of subtrees that cores work on at the same time, in postorder; empty if there is too little work."""
-        cores = num_cores()
-        if cores == 1 or self.num_arcs < FEW_ARCS:
-            return []
+    def _roots(self, parts: float) -> list[int]:
+        """Return the roots of subtrees with at most a part of the work of a whole customization each, in postorder."""
         order, begin, size = self._postorder
         ends = np.concatenate([[0], np.cumsum((self._length * self._stride)[order])])
         work = ends[begin + size] - ends[begin]
-        most, least = ends[-1] / (_SUBTREES_A_CORE * cores), ends[-1] / (_FEW_OF_THEM * cores)
+        most, least = ends[-1] / parts, ends[-1] / (_FEW_OF_THEM * num_cores())
         # Subtrees that are small enough while their parents are not; the smallest are not worth a task.
         parent = self.parent
         is_cut = (work <= most) & (work >= least)
         is_cut &= np.where(parent >= 0, work[parent] > most, True)
         roots = np.flatnonzero(is_cut)
         return [int(root) for root in roots[np.argsort(begin[roots])]]
+
+    @cached_property
+    def subtrees(self) -> list[int]:
+        """Roots of subtrees that cores work on at the same time, in postorder; empty if there is too little work."""
+        cores = num_cores()
+        return [] if cores == 1 or self.num_arcs < FEW_ARCS else self._roots(_SUBTREES_A_CORE * cores)
 
     @cached_property
     def postorder_parts(self) -> tuple[npt.NDArray[np.int32], list[npt.NDArray[np.int32]]]:
@@ -196,10 +198,15 @@ class Layout:
 
     @cached_property
     def part_of(self) -> npt.NDArray[np.int32]:
-        """Number of the subtree that each supernode belongs to, in the order of `subtrees`; -1 above all of them."""
-        found = np.full(self.num_supernodes, -1, np.int32)
-        for number, part in enumerate(self.postorder_parts[1]):
-            found[part] = number
+        """Number of the subtree that each supernode belongs to when few arcs have changed; -1 above all of them.
+
+        These subtrees are larger than `subtrees`, so that less is left to one core.
+        """
+        found, cores = np.full(self.num_supernodes, -1, np.int32), num_cores()
+        if cores > 1 and self.num_arcs >= FEW_ARCS:
+            order, begin, size = self._postorder
+            for number, root in enumerate(self._roots(max(2, _LARGE_A_CORE * cores))):
+                found[order[begin[root] : begin[root] + size[root]]] = number
         return read_only(found)
 
     @cached_property
@@ -241,13 +248,9 @@ class Layout:
             return found
 
         # What hangs on the arcs of a subtree, up to its root, is the work of one core.
-        shares = np.where(parts < 0, -1, parts % cores)
-        found = run_all(
-            [
-                partial(run, entries[shares == share], lows[shares == share], False)
-                for share in np.unique(shares[shares >= 0])
-            ]
-        )
+        shares = _shares(parts, cores)
+        chosen = [shares == share for share in np.unique(shares[shares >= 0])]
+        found = run_all([partial(run, entries[which], lows[which], False) for which in chosen])
         if max((one[2] for one in found), default=0) <= most_work:
             above = [(entries[parts < 0], lows[parts < 0]), *((one[3], one[4]) for one in found)]
             begun, ends = (np.concatenate(arrays) for arrays in zip(*above, strict=True))
@@ -376,6 +379,16 @@ class CustomizedHierarchy:
 
 def _fronts(length: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     return np.empty(length + PADDING, np.uint32), np.empty(length + PADDING, np.uint32)
+
+
+def _shares(parts: npt.NDArray[np.int32], cores: int) -> npt.NDArray[np.int32]:
+    """Return the share of each item among those of some cores, by its part, -1 for none; parts are not divided."""
+    counts = np.bincount(parts[parts >= 0])
+    of_part, loads = np.zeros(len(counts), np.int32), [0] * cores
+    for part in np.argsort(-counts, kind="stable").tolist():
+        of_part[part] = loads.index(min(loads))
+        loads[of_part[part]] += int(counts[part])
+    return np.where(parts < 0, np.int32(-1), of_part[parts] if len(of_part) else np.int32(-1))
 
 
 def _heaviest(values: Uint32s) -> int:
