@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from vkssp.cpu.kernels.phast import ANCESTOR, Tree
 from vkssp.cpu.kernels.types import Int32s, Int64s
 from vkssp.jit import jit
