@@ -35,7 +35,7 @@ from vkssp.terminal import print_lines
 #: Methods to find routes, by the attributes of `phast` that they replace.
 WAYS: dict[str, dict[str, Callable[..., bool]]] = {
     "sweep and walk": {"can_unpack": lambda *_: False},
-    "unpacked": {"pays": lambda *_: True},
+    "unpacked": {"is_unpacking_faster": lambda *_: True},
     "the faster one": {},
 }
 #: Trees and routes compared with Dijkstra's, and pairs in one call.

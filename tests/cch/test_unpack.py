@@ -232,8 +232,9 @@ def test_long_paths_in_small_graphs_are_walked_on_a_gpu(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
 ) -> None:
     gpu: Any = SimpleNamespace(info=SimpleNamespace(kind="discrete"))
-    assert unpack.pays(gpu, 1_000_000, 100.0) and not unpack.pays(gpu, 1_000_000, 100_000.0)
-    monkeypatch.setattr(phast, "pays", lambda _, num_nodes, arcs: num_nodes > 20 * arcs)
+    assert unpack.is_unpacking_faster(gpu, 1_000_000, 100.0)
+    assert not unpack.is_unpacking_faster(gpu, 1_000_000, 100_000.0)
+    monkeypatch.setattr(phast, "is_unpacking_faster", lambda _, num_nodes, arcs: num_nodes > 20 * arcs)
     same_paths(grid(12), device, np.random.default_rng(6), rounds=20)
     with Solver(prepare(grid(12)), "phast", device) as solver:
         unpacked.clear()
@@ -260,7 +261,7 @@ def test_paths_are_unpacked_without_memory_for_walks(
     def full(*_: Any, **__: Any) -> None:
         raise DeviceError("a route on this graph needs more than there is")
 
-    monkeypatch.setattr(phast, "pays", lambda *_: False)
+    monkeypatch.setattr(phast, "is_unpacking_faster", lambda *_: False)
     monkeypatch.setattr(phast, "PathWalker", full)
     same_paths(grid(9), device, np.random.default_rng(7))
     assert unpacked and all(unpacked)

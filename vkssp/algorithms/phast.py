@@ -35,7 +35,7 @@ from vkssp.cch.path_batch import PathBatch, can_batch
 from vkssp.cch.path_entries import PathEntries
 from vkssp.cch.query_pairs import QueryPairs, room_of
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
-from vkssp.cch.unpack import Unpacker, can_unpack, pays
+from vkssp.cch.unpack import Unpacker, can_unpack, is_unpacking_faster
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
@@ -459,7 +459,7 @@ class PhastWalker(Resource):
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `PathWalker.walk`."""
-        if (unpacked := self._unpacked(num_seeds, num_targets, pays)) is not None:
+        if (unpacked := self._unpacked(num_seeds, num_targets, is_unpacking_faster)) is not None:
             return unpacked
         try:
             walker = self._along_distances()
@@ -472,16 +472,16 @@ class PhastWalker(Resource):
         return walker.walk(num_seeds, num_targets)
 
     def _unpacked(
-        self, num_seeds: int, num_targets: int, pays: Callable[[Device, int, float], bool]
+        self, num_seeds: int, num_targets: int, is_faster: Callable[[Device, int, float], bool]
     ) -> tuple[int, int, npt.NDArray[np.int64]] | None:
-        """Return the path if it can be unpacked and `pays` says that unpacking is faster, else None."""
+        """Return the path if it can be unpacked and `is_faster` says that this is faster than a walk, else None."""
         search, unpacker = self._search, self.unpacker
         if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
             return None
         pairs, found = search._last_pairs
         lengths = found.reshape(num_seeds, num_targets)
         best, renumbered = int(lengths.min()), search._graph.renumbered
-        if not pays(search._device, renumbered.num_nodes, best / max(1.0, renumbered.spread.mean)):
+        if not is_faster(search._device, renumbered.num_nodes, best / max(1.0, renumbered.spread.mean)):
             return None
         # The first of the nearest targets, and all seeds at that distance from it.
         target = int(np.argmax(lengths.min(axis=0) == best))

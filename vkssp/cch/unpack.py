@@ -112,7 +112,7 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     return int(renumbered.num_arcs_in.max(initial=0)) <= MOST_ARCS
 
 
-def pays(device: Device, num_nodes: int, arcs: float) -> bool:
+def is_unpacking_faster(device: Device, num_nodes: int, arcs: float) -> bool:
     """Return whether unpacking a path of about `arcs` arcs is faster than a sweep over all nodes and a walk back."""
     return device.info.kind == "cpu" or num_nodes >= _NODES_AN_ARC * arcs
 
