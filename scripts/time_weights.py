@@ -194,22 +194,23 @@ def main() -> int:
     parser.add_argument(
         "--partial-arcs",
         type=int,
-        default=recustomized.FEWEST_ARCS,
         metavar="N",
-        help="fewest arcs of a hierarchy that a device customizes partly (default: %(default)s)",
+        help=f"fewest arcs of a hierarchy that a device customizes partly, also where that saves little (default: "
+        f"{recustomized.FEWEST_ARCS}, where it saves much)",
     )
     parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
     args = parser.parse_args()
 
     def run() -> None:
-        if min(*args.few, args.repetitions) < 1 or min(args.seed, args.partial_arcs) < 0:
+        if min(*args.few, args.repetitions) < 1 or min(args.seed, args.partial_arcs or 0) < 0:
             raise QueryError("--few and --repetitions take 1 or more, --seed and --partial-arcs 0 or more")
         if args.json_file:
             check_writable(args.json_file, args.graph, content="JSON")
         graph = read_graph(args.graph)
         if graph.num_arcs == 0:
             raise QueryError(f"{args.graph} has no arcs; give another graph")
-        recustomized.FEWEST_ARCS = args.partial_arcs
+        if args.partial_arcs is not None:
+            recustomized.FEWEST_ARCS, recustomized.MOST_WORK = args.partial_arcs, 1
         result = measure(graph, args)
         if args.json_file:
             save_result(args.json_file, result)

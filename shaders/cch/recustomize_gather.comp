@@ -1,5 +1,6 @@
 // Partial customization: what paths over supernodes that are not listed contribute to arcs of those that are; see
-// customize_basic_outside.comp. A workgroup takes some supernodes below a node, several invocations each of them.
+// customize_basic_outside.comp. A workgroup takes a chunk of the lists of supernodes below the nodes of a supernode,
+// several invocations each entry.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -16,6 +17,7 @@ layout(std430, binding = 8) readonly restrict buffer Below { WORDS below[]; };  
 #include "arc_between.glsl"
 
 const uint LANES = 8;
+const uint CHUNK = 64;  // the twin of _CHUNK in vkssp/cch/recustomized.py
 
 layout(push_constant) uniform Push {
     uint num_nodes;
@@ -45,12 +47,37 @@ void process_below(uint node, uint entry, uint lane) {
     }
 }
 
+// Return the place of the supernode among the given ones that a chunk belongs to.
+uint given_of(uint chunk) {
+    uint first = 0, last = change.num_given - 1;
+    while (first < last) {
+        uint middle = (first + last) / 2;
+        if (change.words[change.first_chunk + middle] <= chunk) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
+// Return the node of a supernode whose list an entry belongs to.
+uint node_of(Supernode s, uint entry) {
+    uint first = s.first_node, last = s.first_node + s.size;
+    while (first + 1 < last) {
+        uint middle = (first + last) / 2;
+        if (WORD(below, middle) <= entry) first = middle;
+        else last = middle;
+    }
+    return first;
+}
+
 void main() {
     uint each = WORKGROUP_SIZE / LANES, lane = gl_LocalInvocationIndex % LANES;
     for (uint chunk = gl_WorkGroupID.x; chunk < change.num_chunks; chunk += gl_NumWorkGroups.x) {
-        uint word = change.first_chunk + 3 * chunk, node = change.words[word], end = change.words[word + 2];
-        for (uint entry = change.words[word + 1] + gl_LocalInvocationIndex / LANES; entry < end; entry += each) {
-            process_below(node, entry, lane);
+        uint g = given_of(chunk), before = g == 0 ? 0 : change.words[change.first_chunk + g - 1];
+        Supernode s = SUPERNODE(change.words[change.first_given + g]);
+        uint first = WORD(below, s.first_node) + CHUNK * (chunk - before);
+        uint end = min(first + CHUNK, WORD(below, s.first_node + s.size));
+        for (uint entry = first + gl_LocalInvocationIndex / LANES; entry < end; entry += each) {
+            process_below(node_of(s, entry), entry, lane);
         }
     }
     check_loops();

@@ -6,8 +6,8 @@ layout(std430, binding = 7) readonly restrict buffer Change {
     uint first_mark;      // place in `listed` of what is there for supernodes
     uint num_given;       // supernodes whose weights of the graph may have changed, and all above them
     uint first_given;     // word of the first one
-    uint num_chunks;      // parts of lists of supernodes below nodes
-    uint first_chunk;     // word of the first one: the node, and the bounds of a part
+    uint num_chunks;      // parts of the lists of supernodes below their nodes
+    uint first_chunk;     // word of the first number: of chunks of each of these supernodes and those before it
     uint num_changed;     // arcs of the graph with other weights
     uint first_changed;   // word of the first one, and of its weight
     uint first_level;     // word of the first level: the first step of each

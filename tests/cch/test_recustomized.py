@@ -30,6 +30,7 @@ def partly(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
     monkeypatch.setattr(PartialCustomization, "customize", customize)
     monkeypatch.setattr(recustomized, "FEWEST_ARCS", 0)
+    monkeypatch.setattr(recustomized, "MOST_WORK", 1)
     monkeypatch.setattr(recustomized, "SHARE", 1)
     monkeypatch.setattr(recustomized, "SLICE", 2)
     yield done
@@ -133,3 +134,16 @@ def test_real_weights_in_another_unit(device: Device, partly: list[bool]) -> Non
             for one in (solver, reference):
                 one.set_weights(weights, [3, 30])
             assert np.allclose(solver.distances(2), reference.distances(2), rtol=1e-4)
+
+
+def test_grids_gain_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The largest separators of a grid have most triangles; those of a long strip have few.
+    tail = np.arange(5997)
+    strip = Graph.from_edges(np.repeat(tail, 2), np.stack([tail + 1, tail + 3], axis=1).ravel(), [1] * 11994)
+    for graph, is_saved in ((strip, True), (grid(40), False)):
+        hierarchy = prepare(graph).hierarchy
+        assert hierarchy is not None
+        monkeypatch.setattr(recustomized, "FEWEST_ARCS", 0)
+        assert recustomized.saves_work(hierarchy) == is_saved
+        monkeypatch.setattr(recustomized, "FEWEST_ARCS", 1 << 22)
+        assert not recustomized.saves_work(hierarchy)

@@ -82,6 +82,7 @@ def test_all_questions_and_weights_that_change(small: Device, monkeypatch: pytes
     hierarchy, rng = GRAPH.hierarchy, np.random.default_rng(5)
     assert hierarchy is not None and 8 * hierarchy.num_arcs > 3 * LIMIT
     monkeypatch.setattr(recustomized, "FEWEST_ARCS", 0)
+    monkeypatch.setattr(recustomized, "MOST_WORK", 1)
     monkeypatch.setattr(recustomized, "SHARE", 1)
     with Solver(GRAPH, device=small) as solver:
         assert solver.algorithm == "phast"
@@ -100,6 +101,7 @@ def test_weights_and_downward_arcs_are_those_of_single_buffers(
 ) -> None:
     """Supernodes of many nodes, and of few; the same after changes of few weights."""
     monkeypatch.setattr(recustomized, "FEWEST_ARCS", 0)
+    monkeypatch.setattr(recustomized, "MOST_WORK", 1)
     monkeypatch.setattr(recustomized, "SHARE", 1)
     rng = np.random.default_rng(3)
     for graph in (prepare(grid(11, seed=4)), prepare(dense(rng))):

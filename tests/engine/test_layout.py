@@ -141,6 +141,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         patch.setattr(session, "MANY_PAIRS", 0)
         patch.setattr(labels, "PAIRS_A_NODE", (0.0, 0.0))
         patch.setattr(recustomized, "FEWEST_ARCS", 0)
+        patch.setattr(recustomized, "MOST_WORK", 1)
         for is_split in (False, True):  # arrays in one buffer each, and in several
             patch.setattr(topology, "is_split", lambda *_, is_split=is_split: is_split)
             with Solver(prepare(grid(4)), "phast", device) as solver:

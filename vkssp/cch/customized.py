@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, PAIRS, chain_size, make_kernel, workgroup_size
-from vkssp.cch.recustomized import PartialCustomization, Weights, pays
+from vkssp.cch.recustomized import PartialCustomization, Weights, saves_work
 from vkssp.cch.topology import Batch, Topology, ancestor_counts, largest_array, topologies
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.errors import DeviceError, MemoryShortageError
@@ -306,7 +306,7 @@ class CustomizedHierarchy(Resource):
         """Keep from now on what partial customization needs, if the device has the memory for it."""
         assert self.topology is not None
         self._may_be_partial = False
-        if not pays(self.hierarchy):
+        if not saves_work(self.hierarchy):
             return
         with contextlib.suppress(DeviceError, MemoryShortageError):
             self._partial = PartialCustomization(self.hierarchy, self.topology, self._concerned, self._timestamps, self)

@@ -21,15 +21,16 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import Graph
-from vkssp.graph.csr import within
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.resource import Resource
 
-#: Fewest arcs of a hierarchy that is customized partly; below, customizing everything takes about as long.
-FEWEST_ARCS = 1 << 22
+#: Fewest arcs of a hierarchy that is customized partly; below, customizing everything takes as long. Largest share
+#: of the work for the supernodes above a sample of nodes.
+FEWEST_ARCS, MOST_WORK, _SAMPLE = 1 << 22, 0.5, 128
 #: Most changed arcs, as a share of the supernodes and at all; with more, everything is customized.
 SHARE, MOST_CHANGED = 1 / 64, 4096
-# Most supernodes above them, and most parts of lists below their nodes, of so many entries.
+# Most supernodes above them, and most chunks of the lists below their nodes. A chunk has at most so many entries, see
+# shaders/cch/recustomize_gather.comp.
 _MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 15, 1 << 17, 64
 # Supernodes from which on those that are there twice are left out.
 _MANY = 256
@@ -79,9 +80,37 @@ class _Step(NamedTuple):
     slices: int
 
 
-def pays(hierarchy: Hierarchy) -> bool:
-    """Return whether a hierarchy is so large that partial customization pays."""
-    return hierarchy.num_arcs >= max(1, FEWEST_ARCS)
+def saves_work(hierarchy: Hierarchy) -> bool:
+    """Return whether customizing few arcs takes much less work than customizing all.
+
+    It does in large hierarchies, unless most triangles have their lowest nodes in supernodes above any change, as the
+    largest separators of grids do.
+    """
+    if hierarchy.num_arcs < max(1, FEWEST_ARCS):
+        return False
+    nodes = np.random.default_rng(0).integers(0, hierarchy.num_nodes, _SAMPLE)
+    above = _with_all_above(hierarchy.supernode[nodes].astype(np.int64), _supernodes_above(hierarchy))
+    outside: npt.NDArray[np.float64] = hierarchy.num_ancestors.astype(np.float64)
+    triangles = (outside + hierarchy.size) ** 3 - outside**3  # six for each, nearly
+    return bool(triangles[above].sum() <= MOST_WORK * triangles.sum())
+
+
+def _supernodes_above(hierarchy: Hierarchy) -> npt.NDArray[np.int32]:
+    """Return the supernode of the lowest ancestor of each supernode, or -1."""
+    parent = hierarchy.parent
+    return np.where(parent >= 0, hierarchy.supernode[parent].astype(np.int32), np.int32(-1))
+
+
+def _with_all_above(groups: Indices, above: npt.NDArray[np.int32]) -> Indices:
+    """Return some supernodes and all above them, each once."""
+    found = [np.zeros(0, np.int64)]
+    while len(groups):
+        found.append(groups)
+        groups = above[groups].astype(np.int64)
+        groups = groups[groups >= 0]
+        if len(groups) > _MANY:  # most of them soon meet
+            groups = np.unique(groups)
+    return np.unique(np.concatenate(found))
 
 
 class PartialCustomization(Resource):
@@ -127,10 +156,12 @@ class PartialCustomization(Resource):
 
     def _make(self, weights: Weights) -> None:
         device, hierarchy, topology = self.device, self._hierarchy, self._topology
-        count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
-        self._first_below: npt.NDArray[np.uint32] = np.concatenate([[0], np.cumsum(count)]).astype(np.uint32)
-        parent = hierarchy.parent
-        self._above = np.where(parent >= 0, hierarchy.supernode[parent].astype(np.int32), np.int32(-1))
+        below_node = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
+        first_node = hierarchy.first_node[:-1].astype(np.int64)
+        # The lists below the nodes of a supernode follow each other.
+        chunks = -(-np.add.reduceat(below_node, first_node) // _CHUNK)
+        self._num_chunks: npt.NDArray[np.uint32] = chunks.astype(np.uint32)
+        self._above = _supernodes_above(hierarchy)
         self._number = 0
         most = min(hierarchy.num_arcs, device.limits.buffer // 8)
         self._room = min(most, max(LEAST_ROOM, int(ROOM_SHARE * hierarchy.num_arcs)))
@@ -142,8 +173,7 @@ class PartialCustomization(Resource):
         num_parts = len(pieces.part)
         listed = Buffer(device, 8 * (num_parts + hierarchy.num_supernodes), name="the listed supernodes", owner=self)
         state = Buffer(device, 4 * (_STATE + pieces.num_steps), name="the state of a change", owner=self)
-        chunks = min(_MOST_CHUNKS, len(hierarchy.ancestor) // _CHUNK + hierarchy.num_nodes)
-        words = self._first_list + min(_MOST_GIVEN, hierarchy.num_supernodes) + 3 * chunks + 2 * MOST_CHANGED
+        words = self._first_list + 2 * min(_MOST_GIVEN, hierarchy.num_supernodes) + 2 * MOST_CHANGED
         # The device reads both often, which takes long where the host has them.
         self.given = Buffer(device, weights.given.nbytes, name="the weights of the graph on the device", owner=self)
         change = Buffer(device, 4 * words, name="the change on the device", owner=self)
@@ -181,7 +211,7 @@ class PartialCustomization(Resource):
         pack = make_kernel(self.basic, "recustomize_pack", 10, 3, self).on(
             *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
         )
-        steps, num_given = self._plan(), weights.given.nbytes // 4
+        steps, num_given = self._plan(below_node), weights.given.nbytes // 4
         self._recording = Recording(device, owner=self)
         with self._recording.record() as recording:
             recording.barrier("all", "all")
@@ -233,14 +263,13 @@ class PartialCustomization(Resource):
             recording.copy(status, weights.mapped, weights.mapped.nbytes)
             recording.barrier("all", "all")
 
-    def _plan(self) -> list[_Step]:
-        """Return the dispatches of all steps."""
+    def _plan(self, below_node: Indices) -> list[_Step]:
+        """Return the dispatches of all steps, for the number of supernodes below each node."""
         hierarchy, pieces = self._hierarchy, self._topology.pieces
         by_step = np.argsort(pieces.step, kind="stable")
         bounds = np.searchsorted(pieces.step[by_step], np.arange(pieces.num_steps + 1))
-        below = np.diff(self._first_below.astype(np.int64))
         whole = pieces.part[: len(pieces.part) - len(pieces.supernode)]
-        most_below = np.maximum.reduceat(below, hierarchy.first_node[:-1].astype(np.int64))
+        most_below = np.maximum.reduceat(below_node, hierarchy.first_node[:-1].astype(np.int64))
         most_below = np.concatenate([most_below[whole], most_below[pieces.supernode]])
         self._first_of_step, steps = bounds[:-1], []
         for number, batches in enumerate(self._topology.outside.steps):
@@ -313,23 +342,24 @@ class PartialCustomization(Resource):
         given = self._given_supernodes(graph, changed)
         if given is None:
             return False
-        chunks = self._chunks(given)
+        chunks = np.cumsum(self._num_chunks[given], dtype=np.int64)
+        num_chunks = int(chunks[-1]) if len(given) else 0
+        if num_chunks > _MOST_CHUNKS:
+            return False
         words = self._change.view()
         first_chunk = self._first_list + len(given)
-        first_changed = first_chunk + chunks.size
-        if first_changed + 2 * len(changed) > len(words):
-            return False
+        first_changed = first_chunk + len(given)
         self._number += 1
         words[:_HEAD] = (
             *(self._number, self._room, len(self._topology.pieces.part)),
-            *(len(given), self._first_list - _HEAD, len(chunks), first_chunk - _HEAD),
+            *(len(given), self._first_list - _HEAD, num_chunks, first_chunk - _HEAD),
             *(len(changed), first_changed - _HEAD, self._first_level - _HEAD),
         )
         if self._number == 1:
             words[_HEAD : self._first_level] = self._first_of_step
             words[self._first_level : self._first_list] = self._topology.pieces.first_step[:-1]
         words[self._first_list : first_chunk] = given
-        words[first_chunk:first_changed] = chunks.reshape(-1)
+        words[first_chunk:first_changed] = chunks
         words[first_changed : first_changed + 2 * len(changed) : 2] = changed
         words[first_changed + 1 : first_changed + 2 * len(changed) : 2] = graph.weight[changed]
         self._recording.submit()
@@ -345,25 +375,8 @@ class PartialCustomization(Resource):
         tail = hierarchy.rank[np.searchsorted(graph.first_out, arcs, "right") - 1]
         head = hierarchy.rank[graph.head[changed]]
         groups = hierarchy.supernode[np.maximum(tail, head)[tail != head]].astype(np.int64)
-        found = [np.zeros(0, np.int64)]
-        while len(groups):
-            found.append(groups)
-            groups = self._above[groups]
-            groups = groups[groups >= 0]
-            if len(groups) > _MANY:  # most of them soon meet
-                groups = np.unique(groups)
-        given = np.unique(np.concatenate(found))
+        given = _with_all_above(groups, self._above)
         return given if len(given) <= _MOST_GIVEN else None
-
-    def _chunks(self, groups: Indices) -> npt.NDArray[np.uint32]:
-        """Return the lists of supernodes below the nodes of some supernodes in parts, shape (k, 3)."""
-        size = self._hierarchy.size[groups].astype(np.int64)
-        nodes = np.repeat(self._hierarchy.first_node[groups].astype(np.int64), size) + within(size)
-        first, end = self._first_below[nodes].astype(np.int64), self._first_below[nodes + 1].astype(np.int64)
-        count = -(-(end - first) // _CHUNK)
-        begin = np.repeat(first, count) + _CHUNK * within(count)
-        parts = np.stack([np.repeat(nodes, count), begin, np.minimum(begin + _CHUNK, np.repeat(end, count))], axis=1)
-        return parts.astype(np.uint32)
 
 
 def _power(count: int) -> int:
