@@ -90,7 +90,7 @@ class NumberedLabels:
 
 
 class SpareLabels:
-    """Labels of searches on a graph that no thread uses, which a graph that differs in weights takes over.
+    """Labels of searches on a graph that nothing uses, which a graph that differs in weights takes over.
 
     A search in them reads memory that the process has. In new ones it waits for each page that it touches.
     """
@@ -143,8 +143,8 @@ class PhastCpu(Resource):
         self._customized = customized_of(graph)
         self._layout = self._customized.layout
         self._rank = read_only(ranks_of(graph.renumbered))
-        self.numbered = NumberedLabels(self._layout)
         self._spare: SpareLabels = graph.shared(SPARE, partial(SpareLabels, self._layout))
+        self.numbered = self._spare.take()
         self._seeds: Sequence[Terminal] = ()
         self._targets: Sequence[Terminal] = ()
         self._found: Sequence[int] = ()
@@ -154,6 +154,9 @@ class PhastCpu(Resource):
 
     def _own_bytes(self) -> int:
         return array_bytes(self) + array_bytes(tuple(self.numbered.labels))
+
+    def _release(self) -> None:
+        self._spare.give(self.numbered)
 
     @property
     def is_current(self) -> bool:
