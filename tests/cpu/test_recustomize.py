@@ -14,6 +14,7 @@ from tests.support.graphs import grid, heap_dijkstra, random_graphs
 from vkssp import UNREACHABLE, Graph, Solver, prepare
 from vkssp.cpu import customized
 from vkssp.cpu.customized import CustomizedHierarchy, Layout
+from vkssp.cpu.kernels.recustomize import MOST_BITS
 
 
 def same(one: CustomizedHierarchy, other: CustomizedHierarchy) -> bool:
@@ -62,6 +63,14 @@ def test_weights_of_a_grid(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
     monkeypatch.setattr(customized, "ARCS_A_CORE", 1)
     monkeypatch.setattr(customized, "num_cores", lambda: cores)
     check_changes(prepare(grid(40, seed=5)), np.random.default_rng(5), [0, 1, 5, 9, 100, 10_000], 20, 30)
+
+
+@pytest.mark.usefixtures("partial")
+def test_more_ancestors_than_a_word_has_bits() -> None:
+    rng = np.random.default_rng(8)
+    graph = prepare(Graph.from_edges(*rng.integers(0, 90, (2, 2000)), rng.integers(0, 100, 2000), num_nodes=90))
+    assert graph.hierarchy is not None and Layout(graph.hierarchy).longest > MOST_BITS
+    check_changes(graph, rng, [0, 1, 9, 100], 8, 9)
 
 
 def test_much_work_is_left_to_a_whole_customization(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,3 +170,14 @@ def test_a_change_that_fails_leaves_the_weights_before(monkeypatch: pytest.Monke
         with pytest.raises(KeyboardInterrupt):
             solver.set_weights([1000, 1000], [0, 1])
         assert np.array_equal(solver.distances(5), before) and solver.distance(5, 77) == before[77]
+
+
+def test_searches_keep_their_memory_over_changes() -> None:
+    graph = prepare(grid(12, seed=3))
+    with Solver(graph, "phast", "cpu") as solver:
+        solver.distance(0, 143)
+        labels = solver.session.algorithm().numbered  # type: ignore[union-attr]
+        for weight in (1, 99):
+            solver.set_weights([weight], [0])
+            assert np.array_equal(solver.distances(0), heap_dijkstra(solver.graph, 0))
+            assert solver.session.algorithm().numbered is labels  # type: ignore[union-attr]

@@ -281,6 +281,18 @@ def test_copies_are_equal_and_cannot_be_written_to(copied: str) -> None:
     assert renumbered.keeps and np.array_equal(renumbered.arcs, RenumberedGraph(graph).arcs)
 
 
+def test_arcs_after_many_changes_of_weights() -> None:
+    graph = grid(4)
+    renumbered = RenumberedGraph(graph)
+    for number in range(300):  # after some hundreds the arcs before them are not looked at any more
+        arc = number % graph.num_arcs
+        weight = graph.weight.copy()
+        weight[arc] = number
+        graph = graph.with_weights(weight)
+        renumbered = renumbered.reweighted(graph, np.array([arc]))
+    assert np.array_equal(renumbered.arcs, RenumberedGraph(graph).arcs)
+
+
 def _check_equal(one: Any, other: Any) -> None:
     for field in dataclasses.fields(one):
         mine, its = getattr(one, field.name), getattr(other, field.name)
