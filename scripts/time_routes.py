@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
-"""Times of the parts of a route apart from the search: places, path of the legs, points, steps, and the text of it.
+"""Times of routes: of the parts of one, and of many at once beside the same ones after the other.
 
-The places are random nodes, moved by some 50 m. docs/performance-log.md has figures for Iceland.
+  scripts/time_routes.py iceland.graph                                  the parts of a route
+  scripts/time_routes.py iceland.graph --device 0 --algorithm phast --together 100
+
+The parts are those apart from the search: places, path of the legs, points, steps, and the text of it. Routes at once
+are compared with those that are found one after the other: their arcs, figures and points. The places are random nodes,
+moved by some 50 m. docs/performance-log.md has figures for Iceland.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp import NoRouteError, Router, read_graph
+from vkssp import NoRouteError, Route, Router, read_graph
 from vkssp.routing.geojson import route_json
 from vkssp.terminal import print_lines
 
@@ -60,11 +65,59 @@ def measure(router: Router, solver: TimedSolver, origin: Any, destination: Any) 
     return [search, whole - search, points, steps, *texts]
 
 
+def one_by_one(router: Router, pairs: Any) -> list[Route | None]:
+    """Return the routes of pairs, found one after the other, with their points."""
+    found: list[Route | None] = []
+    for pair in pairs:
+        try:
+            found.append(router.route(*pair))
+            _ = found[-1].points  # type: ignore[union-attr]
+        except NoRouteError:
+            found.append(None)
+    return found
+
+
+def at_once(router: Router, pairs: Any) -> Any:
+    """Return the routes of pairs, found together, with their lengths, durations and points."""
+    routes = router.routes(pairs[:, 0], pairs[:, 1])
+    _ = routes.distance_m, routes.duration_s, routes.points
+    return routes
+
+
+def compare(router: Router, pairs: Any, repetitions: int) -> list[str]:
+    """Return the times of routes at once and one after the other, in turn, once the answers are known to be equal."""
+    alone, together = one_by_one(router, pairs), at_once(router, pairs)
+    points, first = together.points
+    for number, (one, route) in enumerate(zip(alone, together, strict=True)):
+        along = points[first[number] : first[number + 1]]
+        is_same = (one is None) == (route is None)
+        if one is not None and route is not None:
+            figures = ((of.weight, of.distance_m, of.duration_s) for of in (one, route))
+            is_same = len(set(figures)) == 1 and np.array_equal(one.arcs, route.arcs)
+            is_same &= np.array_equal(one.points, along) and one.distance_m == together.distance_m[number]
+        if not is_same:
+            raise SystemExit(f"wrong route of pair {number}")
+    rows = []
+    for name, find in (("one by one", one_by_one), ("at once", at_once)):
+        rows.append((name, find, list[tuple[float, float]]()))
+    for _ in range(repetitions):
+        for _, find, times in rows:
+            began, of_process = time.perf_counter(), time.process_time()
+            find(router, pairs)
+            times.append((1e3 * (time.perf_counter() - began), 1e3 * (time.process_time() - of_process)))
+    routed = int(together.has_route.sum())
+    lines = [
+        f"{len(alone)} pairs, {routed} with a route, all of them equal; milliseconds in all: median, processor time"
+    ]
+    return [*lines, *("{:28} {:8.3f} {:8.3f}".format(name, *np.median(times, axis=0)) for name, _, times in rows)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph", help="a graph with streets, or an extract")
     parser.add_argument("--bounds", metavar="S,W,N,E", help="take places within these degrees only")
     parser.add_argument("--routes", type=int, default=200, metavar="N", help="number of routes (default: 200)")
+    parser.add_argument("--together", type=int, default=0, metavar="N", help="find N routes at once, and one by one")
     parser.add_argument("--repetitions", type=int, default=7, metavar="N", help="runs of each, the best counts")
     parser.add_argument("--algorithm", default="dijkstra", help="algorithm of the searches (default: dijkstra)")
     parser.add_argument("--device", default="cpu", help="device of the searches (default: cpu)")
@@ -74,10 +127,13 @@ def main() -> int:
     if args.bounds:
         south, west, north, east = map(float, args.bounds.split(","))
         nodes = nodes[((nodes >= (south, west)) & (nodes <= (north, east))).all(axis=1)]
-    rng = np.random.default_rng(1)
-    places = rng.choice(nodes, (args.routes, 2)) + rng.normal(0, 5e-4, (args.routes, 2, 2))
+    rng, count = np.random.default_rng(1), args.together or args.routes
+    places = rng.choice(nodes, (count, 2)) + rng.normal(0, 5e-4, (count, 2, 2))
     milliseconds = []
     with Router(graph, args.algorithm, args.device) as router:
+        if args.together:
+            print_lines(compare(router, places, args.repetitions))
+            return 0
         router.solver = solver = TimedSolver(router.solver)  # type: ignore[assignment]
         for ends in places.tolist():
             try:

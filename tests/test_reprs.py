@@ -43,6 +43,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
                 matching,
                 next(one for one in matching.tracepoints if one),
                 router.trip([a, b]),
+                router.routes([a], [b]),
                 Stop(*a, bearing=(90, 20)),
             ),
         ]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from vkssp.routing.matching import Matching, Tracepoint
     from vkssp.routing.opportunities import NearestOpportunities
     from vkssp.routing.router import Router
+    from vkssp.routing.routes import Routes
     from vkssp.routing.service_areas import ServiceAreas
     from vkssp.routing.table_places import PlaceTable
     from vkssp.routing.trip import Trip
@@ -89,6 +90,7 @@ __all__ = [
     "RenumberedGraph",
     "Route",
     "Router",
+    "Routes",
     "SampledCentrality",
     "ServiceAreas",
     "Solver",
@@ -155,6 +157,7 @@ _MODULES = {
     "RenumberedGraph": "vkssp.prepared.renumbered",
     "Route": "vkssp.route",
     "Router": "vkssp.routing.router",
+    "Routes": "vkssp.routing.routes",
     "SampledCentrality": "vkssp.solver.centrality",
     "ServiceAreas": "vkssp.routing.service_areas",
     "Solver": "vkssp.solver.solver",

@@ -92,6 +92,7 @@ REQUIRED = {
     "info": "a",
     "prepare": "a b",
     "route": "a --from 1,2 --to 1,2",
+    "routes": "a --pairs p.csv -o r.csv",
     "trip": "a --places p.csv",
     "match": "a --trace t.gpx",
     "nearest": "a --at 1,2",

@@ -27,7 +27,7 @@ class Command(Protocol):
 #: Names of the subcommands by what they are for; the modules have the same names, with an underscore for a hyphen.
 GROUPS: dict[str, tuple[str, ...]] = {
     "graphs": ("import", "info", "prepare"),
-    "places on a map": ("route", "trip", "match", "nearest", "isochrone", "table", "service-areas", "serve"),
+    "places on a map": ("route", "routes", "trip", "match", "nearest", "isochrone", "table", "service-areas", "serve"),
     "whole networks": ("distances", "accessibility", "centrality", "equilibrium"),
     "this machine": ("devices", "algorithms", "bench", "doctor", "dask-worker", "config", "completion"),
 }

@@ -31,6 +31,7 @@ READ = (
     "sources",
     "targets",
     "places",
+    "pairs",
     "positions",
     "opportunities",
     "origins",

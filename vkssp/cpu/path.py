@@ -13,6 +13,9 @@ from vkssp.graph import Uint32s
 from vkssp.jit import kernels
 from vkssp.resource import Resource
 
+#: Error of distances that are not those of a search.
+CONTRADICTION = "the distances contradict each other; the last search did not end well"
+
 
 class Searched(Protocol):
     """Attributes of a search that a walker needs."""
@@ -80,5 +83,5 @@ def path_of(
     if target < 0:
         raise VksspError("no target is reached, so there is no path to walk; look at the outcome's best first")
     if seed < 0:
-        raise VksspError("the distances contradict each other; the last search did not end well")
+        raise VksspError(CONTRADICTION)
     return seed, target, arc_in[path[:length][::-1]]

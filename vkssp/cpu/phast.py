@@ -23,21 +23,26 @@ from vkssp.cores import num_cores, run_all
 from vkssp.cpu.customized import PADDING, CustomizedHierarchy, Layout, customized_of
 from vkssp.cpu.device import SPARE, CpuGraph, array_bytes, read_only
 from vkssp.cpu.labels import labels_of
-from vkssp.cpu.path import path_of
+from vkssp.cpu.path import CONTRADICTION, path_of
 from vkssp.cpu.search import CpuReader
 from vkssp.cpu.voronoi import CpuVoronoi
+from vkssp.errors import VksspError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import kernels
+from vkssp.prepared.found_paths import FoundPaths
 from vkssp.prepared.renumbered import RenumberedGraph
+from vkssp.prepared.seed_groups import Groups
 from vkssp.references import DELLING, DIBBELT
 from vkssp.resource import Resource
 from vkssp.route import made
 
-# Fewest pairs that are worth a thread, and tasks of each core, so that all end at about the same time.
-_FEW_PAIRS, _TASKS_A_CORE = 64, 4
+# Fewest pairs, and paths, that are worth a thread, and tasks of each core, so that all end at about the same time.
+_FEW_PAIRS, _FEW_SEARCHES, _TASKS_A_CORE = 64, 16, 4
 _LAST_MARK = 2**32 - 1
 # Most ranks on either side of a path, and arcs that wait to be split, with which it is unpacked.
 _CHAIN, _STACK = 255, 1 << 12
+# Room for the arcs of each of many paths at first; ranks of nodes that are ranks.
+_ARCS_A_PATH, _NO_RANKS = 512, np.empty(0, np.uint32)
 # Limit of searches without one: nodes that are not reached are beyond it.
 _NO_LIMIT = np.uint32(UNREACHABLE - 1)
 #: Paths that a walker walks before it unpacks the others, since the code for that takes a second to compile.
@@ -145,6 +150,7 @@ class PhastCpu(Resource):
         self._rank = read_only(ranks_of(graph.renumbered))
         self._spare: SpareLabels = graph.shared(SPARE, partial(SpareLabels, self._layout))
         self.numbered = self._spare.take()
+        self._spare_unpackers = list[Unpacker]()
         self._seeds: Sequence[Terminal] = ()
         self._targets: Sequence[Terminal] = ()
         self._found: Sequence[int] = ()
@@ -309,9 +315,60 @@ class PhastCpu(Resource):
         """Return a finder of paths; see `Algorithm`."""
         return PhastWalker(self, self._graph)
 
+    def paths(self, seeds: Groups, targets: Groups) -> tuple[FoundPaths, npt.NDArray[np.bool_]] | None:
+        """Return the paths of many searches by all cores, and whether each may be unreachable only by overflow.
+
+        Parameters
+        ----------
+        seeds, targets : Groups
+            Nodes of the renumbered graph; a search for each group, which has one at least.
+
+        Returns
+        -------
+        tuple of (FoundPaths, numpy.ndarray) or None
+            Shape (k,) each; None if paths cannot be unpacked.
+
+        Raises
+        ------
+        VksspError
+            If the distances contradict each other.
+        """
+        if not self._can_unpack:
+            return None
+        ends = [np.stack([some.node, some.offset], axis=1).astype(np.uint32) for some in (seeds, targets)]
+
+        def find(begin: int, end: int) -> tuple[FoundPaths, Uint32s]:
+            numbered, unpacker = self._spare.take(), self._taken_unpacker()
+            groups = [(some.first[begin : end + 1], rows) for some, rows in zip((seeds, targets), ends, strict=True)]
+            found = unpacker.unpack_all(numbered, self._graph.incoming(), groups)
+            self._spare.give(numbered)
+            self._spare_unpackers.append(unpacker)
+            return found
+
+        self._spare_unpackers.append(self._taken_unpacker())  # and so what all of them share, by one thread
+        count = len(seeds)
+        size = max(_FEW_SEARCHES, -(-count // (_TASKS_A_CORE * num_cores())))
+        bounds = pairwise([*range(0, count, size), count])
+        found, most = zip(*run_all([partial(find, *some) for some in bounds]), strict=True)
+        every, greatest = FoundPaths.joined(found), np.concatenate(most).astype(np.uint64)
+        heaviest = np.maximum(greatest, np.uint64(self._customized.heaviest))
+        beyond = self._customized.saturated | (greatest + heaviest >= UNREACHABLE)
+        return every, beyond & (every.weight == UNREACHABLE)
+
     def unpacker(self) -> Unpacker | None:
         """Return what unpacks paths; None if nodes of the graph stand for cycles, or the arcs are too many for it."""
-        return None if len(self._rank) or self._layout.num_arcs >= 2**30 else Unpacker(self._customized)
+        return Unpacker(self._customized) if self._can_unpack else None
+
+    @property
+    def _can_unpack(self) -> bool:
+        return not len(self._rank) and self._layout.num_arcs < 2**30
+
+    def _taken_unpacker(self) -> Unpacker:
+        """Return an unpacker that no other thread uses; the caller appends it to the spare ones."""
+        try:
+            return self._spare_unpackers.pop()
+        except IndexError:
+            return Unpacker(self._customized)
 
     def voronoi(self, most_seeds: int) -> CpuVoronoi:
         """Return a finder of nearest seeds; see `Algorithm`."""
@@ -349,6 +406,7 @@ class Unpacker:
 
     def __init__(self, customized: CustomizedHierarchy) -> None:
         module, layout = kernels("vkssp.cpu.kernels.unpack"), customized.layout
+        self._module, self._path = module, _NO_RANKS
         self._kernel, self._tree, self._weights = module.unpack, layout.tree, (customized.up, customized.down)
         self._back, self._splits = NumberedLabels(layout), module.Splits(customized.splits, layout.below)
         self._room = module.Room(
@@ -362,6 +420,54 @@ class Unpacker:
         back, room = (self._back.labels, self._back.mark), (self._splits, self._room)
         found: tuple[int, int] = self._kernel(self._tree, *self._weights, labels, mark, *back, *room, *arrays)
         return found
+
+    def unpack_all(
+        self, numbered: NumberedLabels, incoming: tuple[Any, Any, Any], groups: Sequence[tuple[Any, Uint32s]]
+    ) -> tuple[FoundPaths, Uint32s]:
+        """Return the paths of searches, and the largest distance of each.
+
+        Parameters
+        ----------
+        numbered : NumberedLabels
+            Labels that no other thread uses.
+        incoming : tuple of numpy.ndarray
+            See `CpuGraph.incoming`.
+        groups : sequence of (numpy.ndarray, numpy.ndarray)
+            The offset of each search's first seed, and the ranks and offsets of seeds; the same of targets.
+
+        Raises
+        ------
+        VksspError
+            If the distances contradict each other.
+        """
+        count = len(groups[0][0]) - 1
+        weight, most = np.empty(count, np.uint32), np.empty(count, np.uint32)
+        seed, target, end = (np.empty(count, np.int64) for _ in range(3))
+        if not len(self._path):
+            self._path = np.empty(len(self._room.number), np.uint32)
+        done, arcs, blocks = 0, np.empty(_ARCS_A_PATH * count, np.int64), list[npt.NDArray[np.int64]]()
+        while done < count:
+            found = self._module.Paths(*(one[done:] for one in (weight, seed, target, most, end)), arcs)
+            numbers = numbered.begin(count - done), self._back.begin(count - done)
+            (first_seed, seeds), (first_target, targets) = groups
+            more = self._module.find_paths(
+                *(self._tree, *self._weights, numbered.labels, numbers[0], self._back.labels, numbers[1]),
+                *(self._splits, self._room, _NO_RANKS, *incoming),
+                *(first_seed[done:], seeds, first_target[done:], targets, self._path, found),
+            )
+            used = int(end[done + more - 1]) if more else 0
+            blocks.append(arcs[:used])
+            end[done : done + more] += sum(map(len, blocks[:-1]))
+            done += more
+            if done < count:
+                arcs = np.empty(max(2 * len(arcs), len(self._path)), np.int64)
+        if (seed == -2).any():
+            raise VksspError(CONTRADICTION)
+        has_path = target >= 0
+        seed[has_path] -= groups[0][0][:-1][has_path]
+        target[has_path] -= groups[1][0][:-1][has_path]
+        first = np.concatenate([np.zeros(1, np.int64), end])
+        return FoundPaths(weight, seed, target, first, np.concatenate(blocks) if blocks else arcs[:0]), most
 
 
 class PhastWalker(Resource):

@@ -103,13 +103,13 @@ def write_layers(path: str | Path, layers: Sequence[Features], route: Features |
     if ending in OGR_ENDINGS:
         write_ogr(path, layers, ending)
     elif ending == ".parquet":
-        write_geoparquet(path, first.table(), first.shapes)
+        write_geoparquet(path, [(first.table(), first.shapes)])
     elif ending == ".gpx":
         write_gpx(path, layers, route)
     elif ending == ".kml":
         write_kml(path, layers)
     elif ending == ".csv":
-        write_csv(path, first.table())
+        write_csv(path, [first.table()])
     elif ending == ".npy":
         write_npy(path, first.columns)
     else:

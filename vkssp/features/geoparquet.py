@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +121,20 @@ def arrow_table(columns: Columns, shapes: Shapes | None) -> Any:
     return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields))
 
 
-def write_geoparquet(path: str | Path, columns: Columns, shapes: Shapes | None) -> None:
+def write_geoparquet(
+    path: str | Path, blocks: Iterable[tuple[Columns, Shapes | None]], kinds: Sequence[str] | None = None
+) -> None:
     """Write columns, null where there is no value, and shapes, if there are any.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, which appears only when it is complete.
+    blocks : iterable of (mapping of str to numpy.ndarray, numpy.ndarray or None)
+        Columns and shapes, at least one block; the columns of all blocks have the same types. Each block is written
+        before the next one is made.
+    kinds : sequence of str, optional
+        Types of the shapes of all blocks, such as "LineString"; by default those of the only block.
 
     Raises
     ------
@@ -131,14 +143,27 @@ def write_geoparquet(path: str | Path, columns: Columns, shapes: Shapes | None) 
     FormatError
         If the file cannot be written.
     """
-    pyarrow = pyarrow_for(*NEEDS)
-    table = arrow_table(columns, shapes)
-    if shapes is not None:
-        # Without a coordinate system, longitude and latitude on WGS 84 are meant.
-        kinds = sorted({shape.geom_type for shape in shapes.tolist() if shape is not None})
-        told: dict[str, Any] = {"version": "1.1.0", "primary_column": GEOMETRY}
-        told |= {"columns": {GEOMETRY: {"encoding": "WKB", "geometry_types": kinds}}}
-        plain_fields = [field.remove_metadata() for field in table.schema]
-        table = table.cast(pyarrow.schema(plain_fields, {"geo": json.dumps(told)}))
+    pyarrow, writer = pyarrow_for(*NEEDS), None
     with atomic_write(path) as stream:
-        pyarrow.parquet.write_table(table, stream)
+        try:
+            for columns, shapes in blocks:
+                table = arrow_table(columns, shapes)
+                if writer is None:
+                    schema = _schema(pyarrow, table, shapes, kinds)
+                    writer = pyarrow.parquet.ParquetWriter(stream, schema)
+                writer.write_table(table.cast(schema))
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _schema(pyarrow: Any, table: Any, shapes: Shapes | None, kinds: Sequence[str] | None) -> Any:
+    """Return the schema of a file of such tables."""
+    if shapes is None:
+        return table.schema
+    if kinds is None:
+        kinds = sorted({shape.geom_type for shape in shapes.tolist() if shape is not None})
+    # Without a coordinate system, longitude and latitude on WGS 84 are meant.
+    told: dict[str, Any] = {"version": "1.1.0", "primary_column": GEOMETRY}
+    told |= {"columns": {GEOMETRY: {"encoding": "WKB", "geometry_types": list(kinds)}}}
+    return pyarrow.schema([field.remove_metadata() for field in table.schema], {"geo": json.dumps(told)})

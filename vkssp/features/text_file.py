@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,20 @@ from vkssp.features.columns import Columns, plain
 from vkssp.files import atomic_write
 
 
-def write_csv(path: str | Path, columns: Columns) -> None:
-    """Write columns as comma-separated values, with a first line of their names; empty where there is no value."""
-    told = [["" if value is None else value for value in plain(column).cleaned().told()] for column in columns.values()]
+def write_csv(path: str | Path, blocks: Iterable[Columns]) -> None:
+    """Write blocks of the same columns as comma-separated values, with a first line of their names.
+
+    Cells without a value are empty.
+    """
     with atomic_write(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
         lines = csv_writer(text)
         try:
-            lines.writerow(columns)
-            lines.writerows(zip(*told, strict=True))
+            for number, columns in enumerate(blocks):
+                if number == 0:
+                    lines.writerow(columns)
+                told = [plain(column).cleaned().told() for column in columns.values()]
+                lines.writerows(zip(*([("" if one is None else one) for one in some] for some in told), strict=True))
             text.flush()
         finally:
             text.detach()

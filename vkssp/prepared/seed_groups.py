@@ -57,6 +57,13 @@ class Groups:
         self.given = node  # nodes by the caller's ids, also after `moved`
 
     @classmethod
+    def of(cls, groups: Sequence[Sequence[Terminal]]) -> Groups:
+        """Return groups that are given as lists, of which each has a seed at least; they are not checked."""
+        first = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(group) for group in groups])])
+        node, offset = np.array([seed for group in groups for seed in group], np.uint32).T
+        return cls(first.astype(np.int64), node, offset)
+
+    @classmethod
     def of_nodes(cls, nodes: Uint32s) -> Groups:
         """Return one group for each node."""
         return cls(np.arange(len(nodes) + 1), nodes, np.zeros(len(nodes), np.uint32))

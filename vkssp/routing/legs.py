@@ -10,15 +10,17 @@ the route turns round there after all, as seldom as possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS
+from vkssp.algorithm import MAX_TERMINALS, Terminal
+from vkssp.prepared.found_paths import Shortest
+from vkssp.prepared.seed_groups import Groups
 from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import ViaState, find_direct, find_goals, find_starts, find_via_states
 from vkssp.routing.snap import StreetIndex
@@ -27,6 +29,9 @@ from vkssp.solver.pool import SolverPool
 from vkssp.solver.solver import Solver
 
 _NO_ARCS = np.zeros(0, np.int64)
+_Found = TypeVar("_Found")
+# Yields the seeds and targets of searches, takes the path of each, and returns what is made of them.
+_Searches = Generator[tuple[list[Terminal], list[Terminal]], "Shortest | None", _Found]
 
 
 class LegPath(NamedTuple):
@@ -85,12 +90,48 @@ def find_leg_paths(
     list of LegPath or int
         One path for each leg, one fewer than points; or the number of the first leg, from 0, that has no path.
     """
+    searches = _searches_of_legs(index, snaps, straight)
+    found: Shortest | None = None
+    while True:
+        try:
+            ends = searches.send(found)
+        except StopIteration as ended:
+            made: list[LegPath] | int = ended.value
+            return made
+        found = solver.search_path(*ends)
+
+
+def find_many_leg_paths(
+    solver: Solver | SolverPool, index: StreetIndex, routes: Sequence[Sequence[Snap]], straight: bool
+) -> list[list[LegPath] | int]:
+    """Return what `find_leg_paths` does for each of many sequences of points, whose searches are made together."""
+    results: list[list[LegPath] | int] = [0] * len(routes)
+    waiting = [(row, _searches_of_legs(index, snaps, straight)) for row, snaps in enumerate(routes)]
+    answers: list[Shortest | None] = [None] * len(routes)
+    while waiting:
+        asked = []
+        for (row, searches), answer in zip(waiting, answers, strict=True):
+            try:
+                asked.append((row, searches, searches.send(answer)))
+            except StopIteration as ended:
+                results[row] = ended.value
+        waiting = [(row, searches) for row, searches, _ in asked]
+        if asked:
+            found = solver.search_paths(*(Groups.of([ends[side] for *_, ends in asked]) for side in (0, 1)))
+            answers = [found.path(at) if found.target[at] >= 0 else None for at in range(len(asked))]
+    return results
+
+
+def _searches_of_legs(index: StreetIndex, snaps: Sequence[Snap], straight: bool) -> _Searches[list[LegPath] | int]:
+    """Make the searches of `find_leg_paths`, and return its result."""
     departures = [_Departure(0, _Arrival(0, 0), _origin(index, snaps[0]))]
     arrivals: list[_Arrival] = []
     for leg, (here, there) in enumerate(pairwise(snaps)):
         is_last = leg == len(snaps) - 2
         via_states = find_via_states(index, there) if straight and not is_last else [_destination(index, there)]
-        reached = [(_arrive(solver, index, here, there, departures, via_state), via_state) for via_state in via_states]
+        reached = []
+        for via_state in via_states:
+            reached.append(((yield from _arrive(index, here, there, departures, via_state)), via_state))
         departures = [_Departure(a.turns, a, via_state) for a, via_state in reached if a is not None]
         arrivals = [departure.arrival for departure in departures]
         if not arrivals:
@@ -164,17 +205,12 @@ def _destination(index: StreetIndex, snap: Snap) -> ViaState:
 
 
 def _arrive(
-    solver: Solver | SolverPool,
-    index: StreetIndex,
-    here: Snap,
-    there: Snap,
-    departures: Sequence[_Departure],
-    via_state: ViaState,
-) -> _Arrival | None:
+    index: StreetIndex, here: Snap, there: Snap, departures: Sequence[_Departure], via_state: ViaState
+) -> _Searches[_Arrival | None]:
     """Return the best arrival at a point in one of the states to pass it, None if there is none."""
     for turns in sorted({departure.turns for departure in departures}):
         group = [departure for departure in departures if departure.turns == turns]
-        found = _best_path(solver, index, here, there, group, via_state)
+        found = yield from _best_path(index, here, there, group, via_state)
         if found is not None:
             before, leg_path = found
             return _Arrival(turns, before.weight + leg_path.weight, leg_path, before)
@@ -182,13 +218,8 @@ def _arrive(
 
 
 def _best_path(
-    solver: Solver | SolverPool,
-    index: StreetIndex,
-    here: Snap,
-    there: Snap,
-    departures: Sequence[_Departure],
-    via_state: ViaState,
-) -> tuple[_Arrival, LegPath] | None:
+    index: StreetIndex, here: Snap, there: Snap, departures: Sequence[_Departure], via_state: ViaState
+) -> _Searches[tuple[_Arrival, LegPath] | None]:
     """Return the best path from any of some departures, and the arrival that it continues."""
     least = min([d.arrival.weight for d in departures])  # only the differences of weights have to fit into 32 bits
     seeds: dict[int, tuple[int, _Departure, PhantomNode]] = {}
@@ -206,7 +237,7 @@ def _best_path(
     found = None
     if starts and via_state.goals:
         goals = [(end.node, end.weight) for end in via_state.goals]
-        found = solver.search_path([(end.node, weight) for weight, _, end in starts], goals)
+        found = yield [(end.node, weight) for weight, _, end in starts], goals
     if found is not None:
         weight, seed, target, arcs = found
         ahead, departure, first = starts[seed]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence, Set
+from typing import Any
 
 import numpy as np
 
-from vkssp.checks import items_of, number_of, shown, whole_number
+from vkssp.checks import items_of, listed, number_of, shown, whole_number
 from vkssp.errors import NoStreetError, QueryError
 from vkssp.features.places import LatLon as LatLon
 from vkssp.features.places import pair_of, pairs_of
@@ -22,6 +23,8 @@ from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 _MARGIN_M = 1000.0
 # Maximum number of streets that a caller may ask for; no place has more near it.
 _MOST_STREETS = 2**20
+#: What errors call the places of pairs, each with its number.
+PAIR_NAMES = "origin", "destination"
 
 
 def text(place: LatLon) -> str:
@@ -77,24 +80,27 @@ def _pair(place: object) -> tuple[float | None, float | None] | None:
     return (number_of(pair[0]), number_of(pair[1])) if pair is not None and len(pair) == 2 else None
 
 
-def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str, names: str | None = None) -> list[LatLon]:
+def listed_places(
+    index: StreetIndex, places: Sequence[LatLon], name: str, names: str | None = None, first: int = 0
+) -> list[LatLon]:
     """Return places as pairs of floats, or raise `QueryError`.
 
-    Errors call each place `name` with its number from 0, and all of them `names`, by default the name with an s.
+    Errors call each place `name` with its number, from `first` on, and all of them `names`, by default the name with an
+    s.
     """
     names = names or f"{name}s"
     given = pairs_of(places, names)
     if not given:
         raise QueryError(f"there are no {names}; give at least one")
     if not all(type(place) is tuple and len(place) == 2 and set(map(type, place)) == {float} for place in given):
-        return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given)]
+        return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given, first)]
     lat, lon = np.array(given).T
     is_inside = (index.south <= lat) & (lat <= index.north) & (np.maximum(index.west, -180.0) <= lon)
     is_inside &= lon <= min(index.east, 180.0)
     if index.avoided is not None and index.avoided.has_areas:
         is_inside[is_inside] = ~index.avoided.covers(lat[is_inside], lon[is_inside])
     for row in np.flatnonzero(~is_inside).tolist():
-        checked_place(index, given[row], f"{name} {row}")
+        checked_place(index, given[row], f"{name} {first + row}")
     return list(given)
 
 
@@ -110,10 +116,14 @@ def no_road(index: StreetIndex, place: LatLon, name: str) -> NoStreetError:
     return NoStreetError(f"{name} is {text(place)}, {far} that a trip may begin on")
 
 
+def street_name(index: StreetIndex, snap: Snap) -> str:
+    """Return the name of the street at a point, empty if it has none."""
+    streets = index.graph.streets
+    return "" if streets is None else streets.names[streets.name.item(index.arcs(snap.polyline).item(0))]
+
+
 def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
     """Return a place with the point on a street that it was snapped to."""
-    streets = index.graph.streets
-    name = "" if streets is None else streets.names[streets.name.item(index.arcs(snap.polyline).item(0))]
     hints = index.hints  # which keep no weights
     return Place.deferring(
         {"hint": lambda: hints.encode(*place, snap), "nodes": lambda: hints.nodes(snap)},
@@ -122,7 +132,7 @@ def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
         snapped_lat=snap.lat,
         snapped_lon=snap.lon,
         snapped_m=snap.metres,
-        name=name,
+        name=street_name(index, snap),
         position=(snap.polyline, snap.segment, snap.share),
     )
 
@@ -264,9 +274,57 @@ def first_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[s
     return inside_areas(index, places, past_small_components(index, places, snapped(index, places, names)))
 
 
+def via_names(number: int, count: int) -> list[str]:
+    """Return what errors call the places of a pair with via points, of which there are `count`."""
+    begin, end = (f"{name} {number}" for name in PAIR_NAMES)
+    return [begin, *(f"via point {at} of pair {number}" for at in range(1, count - 1)), end]
+
+
+def listed_vias(index: StreetIndex, vias: Any, count: int, snapping: str, first: int) -> dict[int, list[LatLon]]:
+    """Return the checked via points of `count` pairs by the numbers of those that have any; errors count from `first`.
+
+    Raises
+    ------
+    QueryError
+        If there are not as many lists of places as pairs, or a place is not on the map.
+    """
+    given, found = listed(vias, "via", "lists of places, one for each pair"), {}
+    if len(given) != count:
+        raise QueryError(f"via has {len(given)} lists of places for {count} pairs; give one for each")
+    for row, some in enumerate(given):
+        if places := pairs_of(some, f"via[{row}]"):
+            names = via_names(first + row, len(places) + 2)[1:-1]
+            checked = [checked_place(index, *each) for each in zip(places, names, strict=True)]
+            found[row] = [with_snapping(place, snapping) for place in checked]
+    return found
+
+
+def first_points_of_pairs(
+    index: StreetIndex, origins: Sequence[LatLon], destinations: Sequence[LatLon], first: int = 0
+) -> tuple[list[Snap], list[Snap]]:
+    """Return the points that the places of many routes are snapped to first: those of origins and of destinations.
+
+    Errors call the first pair `first`.
+    """
+    places, count = [*origins, *destinations], len(origins)
+    names = [f"{name} {row}" for name in PAIR_NAMES for row in range(first, first + count)]
+    snaps = snapped(index, places, names)
+    if index.small_components is not None:
+        for row in range(count):
+            pair = [row, count + row]
+            both = past_small_components(index, [places[at] for at in pair], [snaps[at] for at in pair])
+            snaps[row], snaps[count + row] = both
+    snaps = inside_areas(index, places, snaps)
+    return snaps[:count], snaps[count:]
+
+
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
-    """Yield the points that the places of a route may be snapped to, in the order in which to try them."""
-    nearest = first_points(index, places, names)
+    """Return an iterator of the points that the places of a route may be snapped to, in the order to try them."""
+    return candidates_after(index, places, first_points(index, places, names))
+
+
+def candidates_after(index: StreetIndex, places: Sequence[LatLon], nearest: list[Snap]) -> Iterator[list[Snap]]:
+    """Yield what `candidates` does, given the points that the places are snapped to first."""
     if index.small_components is not None:
         yield nearest
         if not index.farther_streets:

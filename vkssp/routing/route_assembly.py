@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from vkssp.graph.metric import duration
 from vkssp.prepared.terminals import named
 from vkssp.route import Leg, Route, Step, osm_nodes, without_repeats
 from vkssp.routing.leg_geometry import LegGeometry
-from vkssp.routing.legs import LegPath
+from vkssp.routing.legs import LegPath, merged
 from vkssp.routing.lines import Snap
 from vkssp.routing.places import LatLon, place_of
 from vkssp.routing.snap import StreetIndex
@@ -61,6 +62,42 @@ def leg_of(
         origin=place_of(index, *begin),
         destination=destination,
     )
+
+
+def legs_of(
+    index: StreetIndex,
+    graph: Graph,
+    ends: Sequence[tuple[LatLon, Snap]],
+    leg_paths: Sequence[LegPath],
+    ends_of_legs: Sequence[int],
+    steps: bool,
+) -> list[Leg]:
+    """Return the legs of a route.
+
+    Parameters
+    ----------
+    index, graph
+        See `leg_of`.
+    ends : sequence of (tuple of (float, float), Snap)
+        The places, each with the point that it was snapped to.
+    leg_paths : sequence of LegPath
+        The paths from each of them to the next.
+    ends_of_legs : sequence of int
+        Numbers of the places at which legs begin and end.
+    steps : bool
+        Whether legs get steps.
+    """
+    legs = []
+    for number, (first, last) in enumerate(pairwise(ends_of_legs), 1):
+        context = (number, last == len(leg_paths)) if steps else None
+        parts = leg_paths[first:last]
+        whole = parts[0] if len(parts) == 1 else merged(index, parts)
+        if whole is not None:
+            legs.append(leg_of(index, graph, ends[first], ends[last], whole, context))
+        else:
+            pairs = zip(pairwise(ends[first : last + 1]), parts, strict=True)
+            legs.append(through([leg_of(index, graph, *pair, part, context) for pair, part in pairs]))
+    return legs
 
 
 def _duration(graph: Graph, leg_path: LegPath, geometry: LegGeometry, is_searched: bool) -> float | None:
@@ -123,6 +160,11 @@ def _osm_nodes(legs: Sequence[Leg]) -> npt.NDArray[np.int64] | None:
 def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
     """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
     device, algorithm = solver.answered_by
+    return route_of(legs, device.info.name, algorithm, 1e3 * (time.perf_counter() - began))
+
+
+def route_of(legs: Sequence[Leg], device: str, algorithm: str, query_ms: float) -> Route:
+    """Return the route of some legs, found by a device and an algorithm in some milliseconds."""
     whole = legs[0] if len(legs) == 1 else end_to_end(legs)
     return Route.deferring(
         {"points": lambda: whole.points, "osm_nodes": lambda: whole.osm_nodes},
@@ -133,9 +175,9 @@ def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Ro
         duration_s=whole.duration_s,
         origin=whole.origin,
         destination=whole.destination,
-        device=device.info.name,
+        device=device,
         algorithm=algorithm,
-        query_ms=1e3 * (time.perf_counter() - began),
+        query_ms=query_ms,
         parts=whole.parts,
         legs=tuple(legs),
     )

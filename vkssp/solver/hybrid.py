@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vkssp.algorithm import AUTO, CPU, Terminal
+from vkssp.cch.unpack import MOST_SLOTS
 from vkssp.cores import num_cores
 from vkssp.cpu.dijkstra import GivenUpError
 from vkssp.cpu.nearness import Nearness
@@ -31,6 +32,7 @@ from vkssp.graph import Graph, Uint32s
 from vkssp.graph.distance_type import Distances
 from vkssp.locks import Claim
 from vkssp.prepared.aggregates import Aggregates
+from vkssp.prepared.found_paths import FoundPaths, Shortest
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import pairs_of
 from vkssp.resource import Resource
@@ -38,7 +40,7 @@ from vkssp.solver.balance import MANY, Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work
 from vkssp.solver.row_maker import RowBlock
-from vkssp.solver.session import Session, Shortest, is_of_pairs
+from vkssp.solver.session import Session, is_of_pairs
 from vkssp.solver.shared_graph import WeightsChange
 
 # Predicted times on the CPU that differ by less than this factor belong to queries of the same size.
@@ -172,6 +174,15 @@ class HybridSession(Resource):
         except GivenUpError:
             return self._on_device(searching, predicted, lambda: self._main.search_path(seeds, targets))
         return self._ended(near, searching, found)
+
+    def search_paths(self, seeds: Groups, targets: Groups) -> FoundPaths:
+        """Find the shortest path of each of many searches; see `Session.search_paths`."""
+        count = len(seeds)
+        if self._hierarchy is None:
+            return FoundPaths.of([self.search_path(seeds[at], targets[at]) for at in range(count)])
+        cpu_us, device_us = self._pair_us
+        together = cpu_us * -(-count // num_cores()), device_us * -(-count // MOST_SLOTS)
+        return self._ask("paths", *together, lambda session: session.search_paths(seeds, targets))
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `Session.from_seeds`."""

@@ -28,6 +28,7 @@ from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
 from vkssp.log import logger
 from vkssp.prepared.aggregates import Aggregates
+from vkssp.prepared.found_paths import FoundPaths
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns
@@ -421,6 +422,10 @@ class SolverPool(Resource):
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest path from any seed to any target; see `Solver.search_path`."""
         return self._ask(lambda solver: solver.search_path(seeds, targets))
+
+    def search_paths(self, seeds: Groups, targets: Groups) -> FoundPaths:
+        """Find the shortest path of each of many searches, by one device; see `Solver.search_paths`."""
+        return self._ask(lambda solver: solver.search_paths(seeds, targets))
 
     def nearest(
         self,

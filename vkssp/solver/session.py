@@ -38,13 +38,14 @@ from vkssp.hierarchy.labels import MANY_PAIRS
 from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.memory import SMALL
 from vkssp.prepared.aggregates import Aggregates
+from vkssp.prepared.found_paths import FoundPaths, Shortest
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, ends_of, pairs_of, terminal, terminals
 from vkssp.resource import Resource
 from vkssp.solver.micro_batches import MicroBatches, Waiting
 from vkssp.solver.row_maker import RowBlock, RowMaker
-from vkssp.solver.session_batch import PairsQuestion, PathQuestion, TreeQuestion, answer_pairs
+from vkssp.solver.session_batch import PairsQuestion, PathQuestion, TreeQuestion, answer_pairs, find_together
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
 from vkssp.solver.tree_reader import TreeReader, tree_arcs_of
 
@@ -59,8 +60,6 @@ _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
 # Fewest trees that are found sooner by sweeps at once than one after the other, most of them, and fewest nodes of a
 # graph with which trees wait for each other at all: with 170,000 nodes isochrones took longer so. The bound is a guess.
 _FEW_TREES, _MOST_TREES, NODES_OF_TREES = 4, 32, 1 << 20
-#: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
-Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
 #: Is asked by a search on the CPU, once it has settled some nodes, for the number at which it gives up.
 Patience = Callable[[], int]
 _NO_ARCS = np.zeros(0, np.int64)
@@ -578,6 +577,29 @@ class Session(Resource):
             if best == self._unreachable:
                 return None
             return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
+
+    def search_paths(self, seeds: Groups, targets: Groups) -> FoundPaths:
+        """Find the shortest path of each of many searches; see `vkssp.Solver.search_paths`."""
+        with self.holding():
+            renumbered = self.renumbered
+            here_seeds, here_targets = (ends.moved(renumbered.node) for ends in (seeds, targets))
+            alone = list(range(len(seeds)))
+            found = FoundPaths.of([None] * len(seeds), self.distance_type)
+            if not self.counting:
+                try:
+                    found, alone = find_together(self.algorithm(), here_seeds, here_targets)
+                except BaseException:
+                    self.discard()
+                    raise
+            if alone:
+                rows = list(map(found.path, range(len(seeds))))
+                for at in alone:
+                    weight, seed, target, arcs = self._shortest(here_seeds[at], here_targets[at])
+                    if weight != self._unreachable:
+                        arcs = renumbered.complete(arcs, seeds[at][seed][0], targets[at][target][0])
+                    rows[at] = weight, seed, target, arcs
+                found = FoundPaths.of(rows, self.distance_type)
+            return found
 
     def _shortest(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> Shortest:
         """Return what `search_path` does, by the ids of the prepared graph; without a path only the weight counts."""

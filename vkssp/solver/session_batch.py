@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vkssp.algorithm import Terminal
+from vkssp.algorithm import Algorithm, Terminal
+from vkssp.algorithms.phast import Phast
 from vkssp.cch.path_batch import MOST_PAIRS, FoundPath, PathBatch, PathSearch
+from vkssp.cpu.phast import PhastCpu
 from vkssp.graph import Uint32s
+from vkssp.prepared.found_paths import FoundPaths
+from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.micro_batches import Waiting
+
+#: Fewest searches that are made together: their kernels take a moment to be made.
+FEW_SEARCHES = 16
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,33 @@ def answer_pairs(finder: PathBatch, questions: Iterable[Waiting]) -> None:
             continue
         _answer_some(finder, paths[begin:end], searches[begin:end], others if is_first else [])
         begin, is_first = end, False
+
+
+def find_together(algorithm: Algorithm, seeds: Groups, targets: Groups) -> tuple[FoundPaths, list[int]]:
+    """Find the paths of many searches together, if the algorithm can do that.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The algorithm.
+    seeds, targets : Groups
+        Nodes of the renumbered graph; a search for each group, which has one at least.
+
+    Returns
+    -------
+    tuple of (FoundPaths, list of int)
+        The paths, and the numbers of the searches that have to be made alone.
+    """
+    if len(seeds) < FEW_SEARCHES:
+        return FoundPaths.of([None] * len(seeds)), list(range(len(seeds)))
+    if isinstance(algorithm, PhastCpu) and (made := algorithm.paths(seeds, targets)) is not None:
+        return made[0], np.flatnonzero(made[1]).tolist()
+    finder = algorithm.path_batch() if isinstance(algorithm, Phast) else None
+    paths = [Waiting(PathQuestion(seeds[at], targets[at])) for at in range(len(seeds))]
+    if finder is not None:
+        answer_pairs(finder, paths)
+    found = [one.result() if one.is_settled else None for one in paths]
+    return FoundPaths.of(found), [at for at, one in enumerate(paths) if not one.is_settled]
 
 
 def _answer_some(

@@ -24,6 +24,7 @@ from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
 from vkssp.log import logger
 from vkssp.prepared.aggregates import Aggregates
+from vkssp.prepared.found_paths import FoundPaths
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import ends_by_position, ends_of, named, node_of
@@ -1189,6 +1190,28 @@ class Solver(Resource):
             If the distance does not fit into the bits of distances.
         """
         return self._queries.search_path(seeds, targets)
+
+    def search_paths(self, seeds: Groups, targets: Groups) -> FoundPaths:
+        """Find the shortest path of each of many searches, as `search_path` finds it for one.
+
+        Over a hierarchy, a device finds up to 128 paths by two submissions, and the CPU finds them by all cores.
+
+        Parameters
+        ----------
+        seeds, targets : Groups
+            Seeds and targets of each search, at least one each; they are not checked.
+
+        Returns
+        -------
+        FoundPaths
+            The paths, in arrays.
+
+        Raises
+        ------
+        DistanceOverflowError
+            If a distance does not fit into the bits of distances.
+        """
+        return self._queries.search_paths(seeds, targets)
 
 
 def _name(graph: Graph, node: int) -> str:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vkssp.cpu.kernels.below import BEGIN, BEYOND, GROUP, Below
-from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Labels, Tree, climb
-from vkssp.cpu.kernels.types import Flag, Index, Int64s, Uint8s, Uint32s
+from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Labels, Tree, climb, walk
+from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint8s, Uint32s
 from vkssp.cpu.kernels.vectors import fetch, greater
 from vkssp.jit import inlined, jit
 
@@ -270,3 +270,77 @@ def unpack(
         if end < length:
             node, distance = np.uint64(arcs_in[path[end], 0]), np.uint32(distance - arcs_in[path[end], 1])
     return -1, 0
+
+
+class Paths(NamedTuple):
+    """Paths of many searches: weight, seed and target, the largest distance, the end of the arcs of each; their arcs.
+
+    Seeds and targets are indices among those of all searches, -1 without a path, and -2 where distances contradict each
+    other.
+    """
+
+    weight: Uint32s
+    seed: Int64s
+    target: Int64s
+    most: Uint32s
+    end: Int64s
+    arcs: Int64s
+
+
+@jit
+def find_paths(
+    tree: Tree,
+    up: Uint32s,
+    down: Uint32s,
+    labels: Labels,
+    mark: np.uint32,
+    back: Labels,
+    back_mark: np.uint32,
+    splits: Splits,
+    room: Room,
+    no_ranks: Uint32s,
+    first_in: Uint32s,
+    arcs_in: Uint32s,
+    arc_in: Int64s,
+    first_seed: Int64s,
+    seeds: Uint32s,
+    first_target: Int64s,
+    targets: Uint32s,
+    path: Uint32s,
+    found: Paths,
+) -> int:
+    """Find the paths of searches, and return how many: fewer than all if there is no room for more arcs.
+
+    Seeds and targets are rows of ranks and offsets. Searches have consecutive numbers from `mark` and `back_mark` on.
+    """
+    length, number = np.int64(0), 0
+    # A flag that is no literal, for which functions would be compiled once more.
+    is_target: Any = length > 0
+    while number < len(found.weight):
+        mark, back_mark = np.uint32(mark + 1), np.uint32(back_mark + 1)
+        own = seeds[first_seed[number] : first_seed[number + 1]]
+        most, weight, target, seed = NOTHING, UNREACHABLE, np.int64(-1), np.int64(-1)
+        for i in range(len(own)):
+            most = climb(tree, up, labels, mark, np.uint64(own[i, 0]), own[i, 1], most, is_target)[1]
+        for i in range(first_target[number], first_target[number + 1]):
+            rank, offset = np.uint64(targets[i, 0]), targets[i, 1]
+            distance, most = climb(tree, down, labels, mark, rank, offset, most, not is_target)
+            if distance < weight:
+                weight, target = distance, np.int64(i)
+        if target >= 0:
+            node, rest = np.uint64(targets[target, 0]), np.uint32(weight - targets[target, 1])
+            seed, count = unpack(
+                tree, up, down, labels, mark, back, back_mark, splits, room, first_in, arcs_in, own, node, rest, path
+            )
+            if seed < 0:
+                seed, count = walk(tree, down, labels, mark, no_ranks, first_in, arcs_in, own, node, rest, path)
+            if length + count > len(found.arcs):
+                return number
+            for i in range(count):
+                found.arcs[length] = arc_in[path[count - 1 - i]]
+                length += 1
+            seed = first_seed[number] + seed if seed >= 0 else np.int64(-2)
+        found.weight[number], found.seed[number], found.target[number] = weight, seed, target
+        found.most[number], found.end[number] = most, length
+        number += 1
+    return number

@@ -45,3 +45,27 @@ def put_points(along: Any, skip: int, drop: int, points: Floats, out: Floats, be
                 begin[i] = count - np.uint64(1)
             at += step
     return count
+
+
+@jit
+def put_all_points(
+    first: Ints, along: Any, cut: Ints, ends: Floats, points: Floats, out: Floats, begin: Ints, counts: Ints
+) -> int:
+    """Write the points of legs, one after the other, with the points at their ends; return the number of rows.
+
+    `first` has the first of each leg's arcs in `along`, whose rows are those of `put_points`. A row of `cut` has the
+    points that are left out at the beginning and at the end of a leg, and a row of `ends` the points there. `counts`
+    receives the number of rows of each leg, and `begin` is room for a number for each arc.
+    """
+    total = 0
+    for leg in range(len(counts)):
+        out[total, 0], out[total, 1] = ends[leg, 0], ends[leg, 1]
+        arcs, own = along[first[leg] : first[leg + 1]], out[total:]
+        size = np.int64(put_points(arcs, cut[leg, 0], cut[leg, 1], points, own, begin[first[leg] : first[leg + 1]]))
+        lat, lon = ends[leg, 2], ends[leg, 3]
+        if own[size - 1, 0] != lat or own[size - 1, 1] != lon:
+            own[size, 0], own[size, 1] = lat, lon
+            size += 1
+        counts[leg] = size
+        total += size
+    return total

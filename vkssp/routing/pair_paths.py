@@ -1,0 +1,203 @@
+"""Best paths between the two points of each of many pairs, in arrays; the same as `vkssp.routing.legs` finds for one.
+
+All pairs are searched together. Paths that pass no node are looked for where both points are on one street, or at one
+junction, which few pairs are. Points inside open areas are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph.csr import ranges
+from vkssp.prepared.seed_groups import Groups
+from vkssp.routing.legs import LegPath, find_many_leg_paths
+from vkssp.routing.lines import Snap
+from vkssp.routing.many_phantoms import many_goals, many_starts
+from vkssp.routing.phantoms import ViaState, find_direct
+from vkssp.routing.snap import StreetIndex
+from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
+from vkssp.solver.pool import SolverPool
+from vkssp.solver.solver import Solver
+
+Indices = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+#: Weight of a pair without a path.
+NO_PATH = -1
+_ANY_STATE = ViaState([], [])
+
+
+class PairPaths(NamedTuple):
+    """Paths of pairs; arrays have an entry for each pair unless said otherwise.
+
+    Attributes
+    ----------
+    weight : numpy.ndarray
+        Weight of the path, `NO_PATH` if there is none, int64.
+    node, arc : numpy.ndarray
+        Node and arc, -1 for none, of the phantom nodes at both ends, shape (k, 2), int64.
+    at : numpy.ndarray
+        Shares of these arcs before the points, shape (k, 2), float64.
+    end_weight : numpy.ndarray
+        Weights of the phantom nodes at both ends, shape (k, 2), int64.
+    is_direct : numpy.ndarray
+        Whether the path stays on one arc, or at one junction, bool.
+    first : numpy.ndarray
+        Offset of each path's first arc in `arcs`, shape (k + 1,), int64.
+    arcs : numpy.ndarray
+        Arcs between the phantom nodes, path by path, int64.
+    by_number : dict of int to list of LegPath
+        Paths of routes that arrays do not describe: through open areas, or with via points, a path for each leg. Arrays
+        have only their weights.
+    """
+
+    weight: Indices
+    node: Indices
+    arc: Indices
+    at: Floats
+    end_weight: Indices
+    is_direct: npt.NDArray[np.bool_]
+    first: Indices
+    arcs: Indices
+    by_number: dict[int, list[LegPath]]
+
+    @classmethod
+    def none_of(cls, count: int) -> PairPaths:
+        """Return the paths of pairs that have none."""
+        integers, nothing = np.full((count, 2), -1, np.int64), np.zeros((count, 2), np.int64)
+        return cls(
+            np.full(count, NO_PATH, np.int64),
+            *(integers, integers.copy(), np.zeros((count, 2)), nothing, np.zeros(count, np.bool_)),
+            *(np.zeros(count + 1, np.int64), np.zeros(0, np.int64), {}),
+        )
+
+    def leg_paths(self, number: int) -> list[LegPath]:
+        """Return the paths of the legs of a pair that has one."""
+        if number in self.by_number:
+            return self.by_number[number]
+        columns = zip(*(of[number].tolist() for of in (self.node, self.end_weight, self.arc, self.at)), strict=True)
+        first, last = (PhantomNode(*each) for each in columns)
+        inner = self.arcs[int(self.first[number]) : int(self.first[number + 1])]
+        return [LegPath(int(self.weight[number]), first, inner, last, bool(self.is_direct[number]))]
+
+    def put(self, number: int, leg_paths: list[LegPath]) -> None:
+        """Keep the paths of the legs of a pair that arrays do not describe."""
+        self.by_number[number] = leg_paths
+        self.weight[number] = sum(path.weight for path in leg_paths)
+
+    def merged(self, numbers: Indices, others: PairPaths) -> PairPaths:
+        """Return the paths of all pairs, those of the pairs with some numbers replaced by others; these had none."""
+        if len(numbers) == len(self.weight):
+            return others
+        kept = []
+        for one, other in zip(self[:6], others[:6], strict=True):
+            one[numbers] = other  # type: ignore[index]
+            kept.append(one)
+        counts = np.diff(self.first)
+        counts[numbers] = np.diff(others.first)
+        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        arcs = np.empty(int(first[-1]), np.int64)
+        for part, rows in ((self, np.delete(np.arange(len(counts)), numbers)), (others, numbers)):
+            number_of_arcs = counts[rows]
+            arcs[ranges(first[rows], number_of_arcs)] = part.arcs
+        own = {int(numbers[row]): path for row, path in others.by_number.items()}
+        return PairPaths(*kept, first, arcs, self.by_number | own)  # type: ignore[arg-type]
+
+
+def find_pair_paths(
+    solver: Solver | SolverPool, index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap]
+) -> PairPaths:
+    """Return the best path from each start to the goal of the same number.
+
+    Parameters
+    ----------
+    solver : Solver or SolverPool
+        Searches in `StreetIndex.searched`, and keeps its weights until this returns.
+    index : StreetIndex
+        The streets.
+    starts, goals : sequence of Snap
+        The points, as many goals as starts.
+    """
+    paths = PairPaths.none_of(len(starts))
+    if not len(starts):
+        return paths
+    is_inside = [start.inside is not None or goal.inside is not None for start, goal in zip(starts, goals, strict=True)]
+    here, there = many_starts(index, starts), many_goals(index, goals)
+    is_searched = (np.diff(here.first) > 0) & (np.diff(there.first) > 0) & ~np.array(is_inside)
+    searched = np.flatnonzero(is_searched)
+    if len(searched):
+        found = solver.search_paths(_groups(here, searched), _groups(there, searched))
+        has_path = found.target >= 0
+        rows = searched[has_path]
+        for side, (ends, number) in enumerate(((here, found.seed), (there, found.target))):
+            at = ends.first[rows] + number[has_path]
+            paths.node[rows, side], paths.end_weight[rows, side] = ends.node[at], ends.weight[at]
+            paths.arc[rows, side], paths.at[rows, side] = ends.arc[at], ends.at[at]
+        paths.weight[rows] = found.weight[has_path]
+        counts = np.zeros(len(starts), np.int64)
+        counts[searched] = np.diff(found.first)
+        arcs = found.arcs if index.avoided is None else index.avoided.arc_ids[found.arcs]
+        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        paths = paths._replace(first=first, arcs=arcs)
+    paths = _with_direct(index, starts, goals, paths)
+    apart = np.flatnonzero(is_inside).tolist()
+    others = find_many_leg_paths(solver, index, [[starts[row], goals[row]] for row in apart], False)
+    for row, other in zip(apart, others, strict=True):
+        if not isinstance(other, int):
+            paths.put(row, other)
+    return paths
+
+
+def _groups(ends: PhantomNodes, numbers: Indices) -> Groups:
+    """Return the phantom nodes of some points as seeds or targets."""
+    if len(numbers) == len(ends):
+        return Groups(ends.first, ends.node, ends.weight)
+    counts = np.diff(ends.first)[numbers]
+    rows = ranges(ends.first[numbers], counts)
+    return Groups(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), ends.node[rows], ends.weight[rows])
+
+
+def _with_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap], paths: PairPaths) -> PairPaths:
+    """Return paths with those that pass no node in place of others that are not shorter."""
+    dropped = []
+    for row in _maybe_direct(index, starts, goals).tolist():
+        way = find_direct(index, starts[row], goals[row], _ANY_STATE, _ANY_STATE)
+        if way is None or 0 <= paths.weight[row] < way[0]:
+            continue
+        if paths.weight[row] != NO_PATH:
+            dropped.append(row)
+        paths.weight[row], paths.is_direct[row] = way[0], True
+        for side, end in enumerate(way[1:]):
+            paths.node[row, side], paths.end_weight[row, side] = end.node, end.weight
+            paths.arc[row, side], paths.at[row, side] = end.arc, end.at
+    if not dropped:
+        return paths
+    counts = np.diff(paths.first)
+    is_kept = np.ones(len(counts), np.bool_)
+    is_kept[dropped] = False
+    arcs = paths.arcs[np.repeat(is_kept, counts)]
+    return paths._replace(first=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts * is_kept)]), arcs=arcs)
+
+
+def _maybe_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap]) -> Indices:
+    """Return the numbers of the pairs between which a path may pass no node, some others among them."""
+    lines = [np.array([snap.polyline for snap in snaps], np.int64) for snaps in (starts, goals)]
+    found = lines[0] == lines[1]
+    for row, (start, goal) in enumerate(zip(starts, goals, strict=True)):
+        if start.inside is not None or goal.inside is not None:
+            found[row] = False
+        elif start.arcs is not None or goal.arcs is not None:
+            found[row] = True
+    if index.knows_turns:
+        assert index.junctions is not None
+        fraction = np.array([snap.fraction for snap in starts])
+        at_junction = np.flatnonzero((fraction == 0.0) | (fraction == 1.0))
+        here = index.nodes_at_ends[lines[0][at_junction], (fraction[at_junction] == 1.0).astype(np.int64)]
+        there = index.nodes_at_ends[lines[1][at_junction]]
+        place = index.junctions.place
+        is_inside = np.array([goals[row].inside is not None for row in at_junction.tolist()], np.bool_)
+        found[at_junction] |= (place[here][:, None] == place[there]).any(axis=1) & ~is_inside
+    return np.flatnonzero(found)
