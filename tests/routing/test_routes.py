@@ -46,13 +46,14 @@ def alone(router: Router, origin: Any, destination: Any, **options: Any) -> Rout
         return None
 
 
-def check(router: Router, pairs: Pairs, **options: Any) -> Routes:
+def check(router: Router, pairs: Pairs, vias: Sequence[Any] | None = None, **options: Any) -> Routes:
     """Check that all routes at once, and the arrays of them, are what `Router.route` returns for each pair."""
-    routes = router.routes(*pairs, **options)
+    routes = router.routes(*pairs, via=vias, **options)
     assert len(routes) == len(pairs[0])
     (points, first_point), (arcs, first, parts) = routes.points, routes.arcs
     for number, (route, origin, destination) in enumerate(zip(routes, *pairs, strict=True)):
-        expected = alone(router, origin, destination, **options)
+        via = () if vias is None else vias[number]
+        expected = alone(router, origin, destination, via=via, **options)
         assert routes.has_route[number] == (expected is not None)
         along = points[first_point[number] : first_point[number + 1]]
         here = slice(first[number], first[number + 1])
@@ -60,16 +61,8 @@ def check(router: Router, pairs: Pairs, **options: Any) -> Routes:
             assert route is expected and np.isnan(routes.distance_m[number]) and len(along) == len(arcs[here]) == 0
             assert routes.duration_s is None or np.isnan(routes.duration_s[number])
             continue
-        assert (route.weight, route.distance_m, route.duration_s, route.origin, route.destination, route.steps) == (
-            (
-                expected.weight,
-                expected.distance_m,
-                expected.duration_s,
-                expected.origin,
-                expected.destination,
-                expected.steps,
-            )
-        )
+        for name in ("weight", "distance_m", "duration_s", "origin", "destination", "vias", "steps"):
+            assert getattr(route, name) == getattr(expected, name), (number, name)
         assert (routes.weight[number], routes.distance_m[number]) == (expected.weight, expected.distance_m)
         assert expected.duration_s == (None if routes.duration_s is None else routes.duration_s[number])
         for name in ("nodes", "arcs", "parts", "points", "osm_nodes"):
@@ -120,6 +113,9 @@ def test_steps_conditions_and_small_components(andorra: Graph) -> None:
         check(router, (origins, destinations), steps=True)
         stops = [Stop(*place, approach="curb") for place in origins[:6]]
         check(router, (stops, destinations[:6]), snapping="any")
+        vias = [(), destinations[3:4], stops[:2], (), origins[:3], [origins[3]]]
+        check(router, (origins[:6], destinations[:6]), vias, steps=True)
+        check(router, (origins[:6], destinations[:6]), vias, continue_straight=False)
 
 
 def islands() -> Graph:
@@ -201,3 +197,15 @@ def test_refusals() -> None:
                 router.routes(origins, destinations)
         with pytest.raises(NoStreetError, match="destination 1"):
             router.routes([(0, 0), (0, 0)], [(0, 0), far])
+
+
+def test_via_points_are_refused_by_their_numbers() -> None:
+    with Router(islands(), device="cpu") as router:
+        here, there = [(0, 0), (0, 0)], [(0, UNIT), (0, UNIT)]
+        with pytest.raises(QueryError, match="via has 1 lists of places for 2 pairs"):
+            router.routes(here, there, via=[[]])
+        with pytest.raises(QueryError, match="via point 2 of pair 8 is 50"):
+            router.routes(here, there, via=[[], [(0, 0), (50, 50)]], first_number=7)
+        there[0] = (40 * UNIT, UNIT)
+        routes = check(router, (here, there), [[(10 * UNIT, 0)], [(10 * UNIT, 0)]])
+        assert routes.has_route.tolist() == [False, True]

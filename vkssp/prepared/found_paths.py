@@ -40,11 +40,9 @@ class FoundPaths(NamedTuple):
         """Return paths that were found one by one; None is no path."""
         rows = [(distance_type.unreachable, -1, -1, _NO_ARCS) if path is None else path for path in paths]
         weight, seed, target, arcs = zip(*rows, strict=True) if rows else ((), (), (), ())
-        ends = np.cumsum([0, *map(len, arcs)])
-        every = np.concatenate(arcs) if arcs else _NO_ARCS
-        return cls(
-            np.array(weight, distance_type.dtype), *(np.array(some, np.int64) for some in (seed, target)), ends, every
-        )
+        first, every = np.cumsum([0, *map(len, arcs)]), np.concatenate(arcs) if arcs else _NO_ARCS
+        numbers = np.array(seed, np.int64), np.array(target, np.int64)
+        return cls(np.array(weight, distance_type.dtype), *numbers, first.astype(np.int64), every)
 
     @classmethod
     def joined(cls, parts: Sequence[FoundPaths]) -> FoundPaths:

@@ -92,7 +92,7 @@ class PairGeometry:
         if streets is None or not streets.seconds_per_weight > 0:
             return None
         found = paths.weight if self._graph is self._index.graph else self._weights()
-        seconds: Floats = found * streets.seconds_per_weight
+        seconds = np.asarray(found * streets.seconds_per_weight, np.float64)
         seconds[~self._has_leg] = np.nan
         return seconds
 

@@ -92,10 +92,8 @@ class PairPaths(NamedTuple):
         """Return the paths of all pairs, those of the pairs with some numbers replaced by others; these had none."""
         if len(numbers) == len(self.weight):
             return others
-        kept = []
-        for one, other in zip(self[:6], others[:6], strict=True):
-            one[numbers] = other  # type: ignore[index]
-            kept.append(one)
+        for name in self._fields[:6]:
+            getattr(self, name)[numbers] = getattr(others, name)
         counts = np.diff(self.first)
         counts[numbers] = np.diff(others.first)
         first = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
@@ -104,7 +102,7 @@ class PairPaths(NamedTuple):
             number_of_arcs = counts[rows]
             arcs[ranges(first[rows], number_of_arcs)] = part.arcs
         own = {int(numbers[row]): path for row, path in others.by_number.items()}
-        return PairPaths(*kept, first, arcs, self.by_number | own)  # type: ignore[arg-type]
+        return self._replace(first=first, arcs=arcs, by_number=self.by_number | own)
 
 
 def find_pair_paths(

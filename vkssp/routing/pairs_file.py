@@ -61,9 +61,9 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
     read = _from_geojson if ending in (".json", ".geojson") else _from_parquet if ending == ".parquet" else _from_csv
     given, begin = read(path), 0
     while some := list(islice(given, rows)):
-        origins, destinations, names = ([row[at] for row in some] for at in range(3))
-        has_names = names[0] is not None
-        yield Pairs(origins, destinations, names if has_names else list(range(begin, begin + len(some))))
+        names = [name for *_, name in some if name is not None]
+        ids: list[str] | list[int] = names if names else list(range(begin, begin + len(some)))
+        yield Pairs([origin for origin, *_ in some], [destination for _, destination, _ in some], ids)
         begin += len(some)
     if begin == 0:
         raise FormatError(f"{path} has no pairs in it; give at least one")

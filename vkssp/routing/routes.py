@@ -133,8 +133,9 @@ class Routes(Sequence["Route | None"]):
     def duration_s(self) -> Floats | None:
         """Duration of each route in seconds, NaN for a pair that no route joins; None if weights are no durations."""
         found = self._geometry.seconds()
-        for number, route in self._apart.items() if found is not None else ():
-            found[number] = route.duration_s
+        if found is not None:
+            for number, route in self._apart.items():
+                found[number] = route.duration_s
         return found
 
     @cached_property
@@ -307,33 +308,32 @@ def find_pairs(
     has_via = np.isin(np.arange(count), list(vias))
     rows = np.flatnonzero(is_first & ~has_via)
     if len(rows):
-        some = [[of[row] for row in rows.tolist()] for of in snaps]
-        paths = paths.merged(rows, find_pair_paths(solver, index, *some))
+        begin, end = ([of[row] for row in rows.tolist()] for of in snaps)
+        paths = paths.merged(rows, find_pair_paths(solver, index, begin, end))
     while True:
-        waiting, some = [], [[], []]
+        waiting, begin, end = list[int](), list[Snap](), list[Snap]()
         for row in np.flatnonzero((paths.weight == NO_PATH) & ~has_via).tolist():
             if row not in tried:
-                ends = [of[row] for of in places], [of[row] for of in nearest]
-                tried[row] = candidates_after(index, *ends)
+                pair = [of[row] for of in places]
+                tried[row] = candidates_after(index, pair, [of[row] for of in nearest])
                 if is_first[row]:
                     next(tried[row])
             found = next(tried[row], None)
             if found is not None:
                 waiting.append(row)
-                for of, snap in zip(some, found, strict=True):
-                    of.append(snap)
+                begin.append(found[0])
+                end.append(found[1])
         if not waiting:
             break
-        paths = paths.merged(np.array(waiting), find_pair_paths(solver, index, *some))
-        for of, own in zip(snaps, some, strict=True):
-            for row, snap in zip(waiting, own, strict=True):
-                if paths.weight[row] != NO_PATH:
-                    of[row] = snap
+        paths = paths.merged(np.array(waiting), find_pair_paths(solver, index, begin, end))
+        for row, *found in zip(waiting, begin, end, strict=True):
+            if paths.weight[row] != NO_PATH:
+                snaps[0][row], snaps[1][row] = found
     ends: Ends = {}
     routes = {row: [places[0][row], *some, places[1][row]] for row, some in vias.items()}
-    for row, (found, leg_paths) in _with_vias(solver, index, routes, straight, first).items():
+    for row, (points, leg_paths) in _with_vias(solver, index, routes, straight, first).items():
         paths.put(row, leg_paths)
-        snaps[0][row], *between, snaps[1][row] = found
+        snaps[0][row], *between, snaps[1][row] = points
         ends[row] = list(zip(vias[row], between, strict=True))
     return paths, snaps, ends
 

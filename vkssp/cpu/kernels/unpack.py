@@ -329,17 +329,17 @@ def find_paths(
                 weight, target = distance, np.int64(i)
         if target >= 0:
             node, rest = np.uint64(targets[target, 0]), np.uint32(weight - targets[target, 1])
-            seed, count = unpack(
+            own_seed, count = unpack(
                 tree, up, down, labels, mark, back, back_mark, splits, room, first_in, arcs_in, own, node, rest, path
             )
-            if seed < 0:
-                seed, count = walk(tree, down, labels, mark, no_ranks, first_in, arcs_in, own, node, rest, path)
+            if own_seed < 0:
+                own_seed, count = walk(tree, down, labels, mark, no_ranks, first_in, arcs_in, own, node, rest, path)
             if length + count > len(found.arcs):
                 return number
             for i in range(count):
                 found.arcs[length] = arc_in[path[count - 1 - i]]
                 length += 1
-            seed = first_seed[number] + seed if seed >= 0 else np.int64(-2)
+            seed = first_seed[number] + own_seed if own_seed >= 0 else np.int64(-2)
         found.weight[number], found.seed[number], found.target[number] = weight, seed, target
         found.most[number], found.end[number] = most, length
         number += 1

@@ -57,7 +57,7 @@ def put_all_points(
     points that are left out at the beginning and at the end of a leg, and a row of `ends` the points there. `counts`
     receives the number of rows of each leg, and `begin` is room for a number for each arc.
     """
-    total = 0
+    total = np.int64(0)
     for leg in range(len(counts)):
         out[total, 0], out[total, 1] = ends[leg, 0], ends[leg, 1]
         arcs, own = along[first[leg] : first[leg + 1]], out[total:]
@@ -68,4 +68,4 @@ def put_all_points(
             size += 1
         counts[leg] = size
         total += size
-    return total
+    return int(total)

@@ -1,0 +1,117 @@
+"""The command that finds the routes of pairs in a file, and the files that pairs are read from."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from tests.support.street_grid import STEP, street_grid
+from vkssp import FormatError, Graph, Router
+from vkssp.cli import main
+from vkssp.routing.pairs_file import COLUMNS, read_pairs
+
+#: Pairs in a grid of streets, four columns.
+PAIRS = np.random.default_rng(2).uniform(0, 5 * STEP, (7, 4)).round(6)
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    """A file of a grid, and far from it a street that nothing leads to."""
+    whole = street_grid(6)
+    assert whole.lat is not None and whole.lon is not None
+    tail, head = np.append(whole.tail, [36, 37]), np.append(whole.head, [37, 36])
+    lat, lon = np.append(whole.lat, [0.2, 0.2]), np.append(whole.lon, [0.2, 0.21])
+    made = Graph.from_edges(tail, head, np.append(whole.weight, [1, 1]), lat=lat, lon=lon)
+    made.save(tmp_path / "a.graph")
+    return tmp_path / "a.graph"
+
+
+def written(path: Path, name: str, pairs: Any = PAIRS, ids: list[str] | None = None) -> Path:
+    """Write pairs to a file of some format."""
+    file, rows = path / name, np.asarray(pairs).tolist()
+    if file.suffix == ".parquet":
+        columns = {column: [row[at] for row in rows] for at, column in enumerate(COLUMNS)}
+        parquet.write_table(pyarrow.table(columns | ({} if ids is None else {"id": ids})), file)
+    elif file.suffix == ".geojson":
+        lines = [{"type": "LineString", "coordinates": [[b, a], [0, 0], [d, c]]} for a, b, c, d in rows]
+        features = [
+            {"type": "Feature", "geometry": line, "properties": {} if ids is None else {"id": ids[at]}}
+            for at, line in enumerate(lines)
+        ]
+        file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    else:
+        with file.open("w", newline="") as stream:
+            lines_of_text = csv.writer(stream)
+            lines_of_text.writerow([*COLUMNS, *([] if ids is None else ["id"])])
+            lines_of_text.writerows([*row, *([] if ids is None else [ids[at]])] for at, row in enumerate(rows))
+    return file
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.geojson"])
+def test_pairs_are_read_some_at_a_time(tmp_path: Path, name: str) -> None:
+    for ids in (None, list("abcdefg")):
+        blocks = list(read_pairs(written(tmp_path, name, ids=ids), 3))
+        assert [len(block.ids) for block in blocks] == [3, 3, 1]
+        read = [(*a, *b) for block in blocks for a, b in zip(block.origins, block.destinations, strict=True)]
+        assert np.array_equal(np.array(read), PAIRS)
+        assert [one for block in blocks for one in block.ids] == (list(range(7)) if ids is None else ids)
+    for wrong, told in (([], "no pairs"), ([[0, 0, 0, np.nan]], "p")):
+        with pytest.raises(FormatError, match=told):
+            list(read_pairs(written(tmp_path, name, wrong or np.zeros((0, 4))), 3))
+
+
+@pytest.mark.parametrize("text", ["lat,lon\n1,2\n", "from_lat,from_lon,to_lat,to_lon\n1,2,3\n", ""])
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    with pytest.raises(FormatError, match=r"p\.csv"):
+        list(read_pairs(tmp_path / "p.csv", 3))
+
+
+def test_routes_are_written_in_blocks(
+    tmp_path: Path, graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("vkssp.commands.routes._AT_ONCE", 3)
+    pairs = np.concatenate([PAIRS, [[0.2, 0.2, 0, 0]]])
+    ids = list("abcdefgh")
+    file = written(tmp_path, "p.csv", pairs, ids)
+    with Router(Graph.load(graph), device="cpu") as router:
+        expected = router.routes(pairs[:, :2], pairs[:, 2:])
+    for name in ("r.geojson", "r.parquet", "r.csv", "r.gpkg"):
+        output = tmp_path / name
+        arguments = ["routes", str(graph), "--pairs", str(file), "-o", str(output), "--device", "cpu", "--json"]
+        assert main(arguments) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["pairs"], told["routes"]) == (8, 7)
+        if name == "r.csv":
+            with output.open(newline="") as stream:
+                rows = list(csv.DictReader(stream))
+            assert [row["id"] for row in rows] == ids and rows[7]["distance_m"] == ""
+            assert [float(row["distance_m"]) for row in rows[:7]] == expected.distance_m[:7].tolist()
+            continue
+        frame = geopandas.read_parquet(output) if name == "r.parquet" else geopandas.read_file(output)
+        assert frame["id"].tolist() == ids and frame.geometry.isna().tolist() == [False] * 7 + [True]
+        assert np.allclose(frame["distance_m"][:7], expected.distance_m[:7])
+        wanted = expected.to_geodataframe().geometry[:7]
+        assert all(one.equals(other) for one, other in zip(frame.geometry[:7], wanted, strict=True))
+
+
+def test_errors_name_the_pair_and_leave_no_file(
+    tmp_path: Path, graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("vkssp.commands.routes._AT_ONCE", 3)
+    arguments = ["routes", str(graph), "-o", str(tmp_path / "r.geojson"), "--device", "cpu", "--pairs"]
+    file = written(tmp_path, "p.csv", np.concatenate([PAIRS[:4], [[50, 50, 0, 0]]]))
+    assert main([*arguments, str(file)]) == 2
+    assert "origin 4 is 50.00000,50.00000, which is not on this map" in capsys.readouterr().err
+    file = written(tmp_path, "p.csv", np.concatenate([PAIRS[:4], [[0.2, 0.2, 0, 0]]]))
+    assert main([*arguments, str(file), "--strict"]) == 2
+    assert "pair 4: no route leads from" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*r.geojson*"))
