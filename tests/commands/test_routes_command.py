@@ -78,7 +78,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
 def test_routes_are_written_in_blocks(
     tmp_path: Path, graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("vkssp.commands.routes._AT_ONCE", 3)
+    monkeypatch.setattr("vkssp.commands.routes.AT_ONCE", 3)
     pairs = np.concatenate([PAIRS, [[0.2, 0.2, 0, 0]]])
     ids = list("abcdefgh")
     file = written(tmp_path, "p.csv", pairs, ids)
@@ -106,7 +106,7 @@ def test_routes_are_written_in_blocks(
 def test_errors_name_the_pair_and_leave_no_file(
     tmp_path: Path, graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("vkssp.commands.routes._AT_ONCE", 3)
+    monkeypatch.setattr("vkssp.commands.routes.AT_ONCE", 3)
     arguments = ["routes", str(graph), "-o", str(tmp_path / "r.geojson"), "--device", "cpu", "--pairs"]
     file = written(tmp_path, "p.csv", np.concatenate([PAIRS[:4], [[50, 50, 0, 0]]]))
     assert main([*arguments, str(file)]) == 2

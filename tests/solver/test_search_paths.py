@@ -76,7 +76,7 @@ def test_paths_are_shortest(device: Device, prepared: bool, on_cpu: bool) -> Non
 
 
 def test_paths_with_more_arcs_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(phast, "_ARCS_A_PATH", 1)
+    monkeypatch.setattr(phast, "ARCS_A_PATH", 1)
     graph = grid(9, seed=4)
     seeds, targets = searches(graph, 90, 1)
     with Solver(prepare(graph), "phast", "cpu") as solver, SolverPool(prepare(graph), "phast", "cpu") as pool:

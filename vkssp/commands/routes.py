@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SUMMARY = "find the routes of many pairs of places"
 EXAMPLE = "vkssp routes andorra.graph --pairs trips.csv --output routes.geojson"
 
-# Pairs of a block, which are in memory with their routes.
-_AT_ONCE = 1024
+#: Pairs of a block, which are in memory with their routes.
+AT_ONCE = 1024
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> Result:
     check_outputs(args, output=None)
     check_routes_ending(args.output)
     parameters = solver_parameters(args)
-    blocks = read_pairs(args.pairs, _AT_ONCE)
+    blocks = read_pairs(args.pairs, AT_ONCE)
     first = next(blocks)  # errors of the file come before the graph is read
     graph, pairs, joined = load(args), 0, 0
     began = time.perf_counter()

@@ -41,8 +41,9 @@ _FEW_PAIRS, _FEW_SEARCHES, _TASKS_A_CORE = 64, 16, 4
 _LAST_MARK = 2**32 - 1
 # Most ranks on either side of a path, and arcs that wait to be split, with which it is unpacked.
 _CHAIN, _STACK = 255, 1 << 12
-# Room for the arcs of each of many paths at first; ranks of nodes that are ranks.
-_ARCS_A_PATH, _NO_RANKS = 512, np.empty(0, np.uint32)
+_NO_RANKS = np.empty(0, np.uint32)  # of nodes that are ranks
+#: Room for the arcs of each of many paths at first.
+ARCS_A_PATH = 512
 # Limit of searches without one: nodes that are not reached are beyond it.
 _NO_LIMIT = np.uint32(UNREACHABLE - 1)
 #: Paths that a walker walks before it unpacks the others, since the code for that takes a second to compile.
@@ -445,7 +446,7 @@ class Unpacker:
         seed, target, end = (np.empty(count, np.int64) for _ in range(3))
         if not len(self._path):
             self._path = np.empty(len(self._room.number), np.uint32)
-        done, arcs, blocks = 0, np.empty(_ARCS_A_PATH * count, np.int64), list[npt.NDArray[np.int64]]()
+        done, arcs, blocks = 0, np.empty(ARCS_A_PATH * count, np.int64), list[npt.NDArray[np.int64]]()
         while done < count:
             found = self._module.Paths(*(one[done:] for one in (weight, seed, target, most, end)), arcs)
             numbers = numbered.begin(count - done), self._back.begin(count - done)
