@@ -34,9 +34,9 @@ from vkssp.gpu.device import Device
 Pairs = tuple[Sequence[Any], Sequence[Any]]
 
 
-@pytest.fixture(scope="module", params=["costs", "none"])
-def andorra(request: pytest.FixtureRequest) -> Graph:
-    return prepare(read_graph(ANDORRA, turns=request.param))
+@pytest.fixture(scope="module")
+def andorra() -> Graph:
+    return prepare(read_graph(ANDORRA))
 
 
 def alone(router: Router, origin: Any, destination: Any, **options: Any) -> Route | None:
@@ -88,19 +88,19 @@ def places_of(graph: Graph, count: int, seed: int) -> Pairs:
 
 
 def test_routes_of_a_real_map(device: Device, andorra: Graph) -> None:
-    pairs = places_of(andorra, 60, 3)
+    pairs = places_of(andorra, 40, 3)
     with Router(andorra, device="cpu") as router, Router(andorra, device=device) as other:
         routes = check(router, pairs)
-        assert routes.has_route.sum() > 40
+        assert routes.has_route.sum() > 30
         again = other.routes(*pairs)
         for name in ("weight", "distance_m", "duration_s"):
             assert np.array_equal(getattr(again, name), getattr(routes, name), equal_nan=True)
         for one, same in zip(routes.arcs, again.arcs, strict=True):
             assert np.array_equal(one, same)
-        check(router.minimizing("distance"), tuple(some[20:40] for some in pairs))
+        check(router.minimizing("distance"), (pairs[0][12:28], pairs[1][12:28]))
         area = shapely.box(1.52, 42.50, 1.53, 42.51)
-        outside = [row for row, pair in enumerate(zip(*pairs, strict=True)) if not _touches(area, pair)][:20]
-        check(router.avoiding(area), tuple([some[row] for row in outside] for some in pairs))
+        outside = [row for row, pair in enumerate(zip(*pairs, strict=True)) if not _touches(area, pair)][:16]
+        check(router.avoiding(area), ([pairs[0][row] for row in outside], [pairs[1][row] for row in outside]))
 
 
 def _touches(area: Any, places: Sequence[tuple[float, float]]) -> bool:
@@ -128,7 +128,7 @@ def islands() -> Graph:
 @pytest.mark.parametrize("prepared", [True, False])
 def test_routes_of_small_maps(device: Device, prepared: bool) -> None:
     graph = islands()
-    ys = [(0, 2), (0, 8), (10, 4), (5, 0), (40, 1), (40, 4), (0, 0), (10, 10), (6, 4), (39, 0)]
+    ys = [(0, 2), (0, 8), (10, 4), (40, 1), (40, 4), (0, 0), (6, 4)]
     places = [(y * UNIT, x * UNIT) for y, x in ys]
     pairs = [(a, b) for a in places for b in places]
     origins, destinations = zip(*pairs, strict=True)
