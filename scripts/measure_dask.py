@@ -3,13 +3,17 @@
 
   python scripts/measure_dask.py                                   # all GPUs, or the CPU
   python scripts/measure_dask.py --devices 0 0,1 --pairs 20000 20000
-  python scripts/measure_dask.py --devices cpu --workers 1 2 4 --cores 2 --graph road:128 --pairs 2000 2000
+  python scripts/measure_dask.py --devices cpu --workers 1 2 4 --cores 4 --graph road:512 --pairs 40000 20000
   python scripts/measure_dask.py --graph iceland.osm.pbf --places 5000 5000 --parquet --no-tasks
 
 For each choice of devices (or number of workers on the CPU) the table is written by SolverPool and by a local cluster.
 The two are compared, bit for bit: parts of up to 2 GiB that are spread over all of it, and some of their rows also with
 Dijkstra's algorithm on the CPU. Only one of the two is on the disk at a time. With --places the cluster alone writes a
-table between places on streets, and some rows are compared with those of a Router. Then the script tells the time of a
+table between places on streets, and some rows are compared with those of a Router. For each table the script tells
+what the tasks have spent their time on, in seconds of all of their threads together: waiting for a device, searching,
+and writing; and of the threads that write chunks, compressing them (measured by one chunk), storing them, compression
+included, and waiting for the disk. Of several numbers of workers it tells the efficiency: rows a second of a worker,
+beside those with the first number. Then the script tells the time of a
 task with hardly any work, and the bytes that went over the network of this machine for each byte of results that
 are computed lazily, and for each that is written.
 """
@@ -34,6 +38,7 @@ import vkssp.dask
 from vkssp import Graph, Router, Solver, SolverPool
 from vkssp.algorithms.choice import is_cpu
 from vkssp.cores import limit_cores, num_cores
+from vkssp.dask import step_times
 from vkssp.gpu.instance import hardware_devices
 from vkssp.solver.table_file import COLUMNS
 
@@ -41,6 +46,8 @@ from vkssp.solver.table_file import COLUMNS
 TINY, TASKS = "road:16", 1000
 #: Bytes of a table that are compared with another one, and rows that are compared with other algorithms.
 SAMPLED_BYTES, CHECKED = 2 << 30, 8
+#: Seconds after which workers have told their scheduler what they have counted.
+HEARTBEAT_S = 2.0
 
 
 def sent_bytes() -> int:
@@ -75,6 +82,28 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
+def step_seconds(client: Any) -> dict[str, float]:
+    """Return the seconds that the tasks of a cluster have spent on each of their steps so far."""
+    time.sleep(HEARTBEAT_S)  # workers tell the scheduler
+    known = client.run_on_scheduler(lambda dask_scheduler: dict(dask_scheduler.cumulative_worker_metrics))
+    found = dict.fromkeys((step_times.WAIT, step_times.SEARCH, step_times.WRITE, *step_times.OF_CHUNKS), 0.0)
+    for key, value in known.items():
+        for step in found.keys() & set(key):
+            found[step] += value
+    return found
+
+
+def compress_seconds(parts: dict[int, Any], rows: int) -> float:
+    """Return about how many seconds one core needs to compress a table, given parts of it: chunks by first rows."""
+    import zarr
+
+    chunk = next(iter(parts.values()))
+    began = time.perf_counter()
+    with zarr.config.set({"array.write_empty_chunks": True}):
+        zarr.create_array({}, shape=chunk.shape, chunks=chunk.shape, dtype=chunk.dtype)[:] = chunk
+    return (time.perf_counter() - began) * rows / len(chunk)
+
+
 def selected(text: str) -> Any:
     """Return devices as `SolverPool` takes them."""
     return "cpu" if is_cpu(text) else [int(number) for number in text.split(",")]
@@ -94,6 +123,7 @@ def measure_table(
         pool.write_table(by_pool, sources, targets)
         found["pool_s"] = time.perf_counter() - began
     expected, found["stored_bytes"] = sample(by_pool), size_of(by_pool)
+    found["compress_s"] = compress_seconds(expected, len(sources))
     found["right"] = is_right(graph, expected, sources, targets)
     shutil.rmtree(by_pool)
     began = time.perf_counter()
@@ -109,10 +139,12 @@ def measure_table(
         began = time.perf_counter()
         table = vkssp.dask.table(path, sources, targets, "weight", cluster=client)
         found["plan_s"], found["block_rows"] = time.perf_counter() - began, table.block_rows
-        began, sent = time.perf_counter(), sent_bytes()
+        before, sent = step_seconds(client), sent_bytes()
+        began = time.perf_counter()
         table.write(by_dask)
         found["dask_s"] = time.perf_counter() - began
         found["sent_a_byte"] = (sent_bytes() - sent) / (4 * len(sources) * len(targets))
+        found["steps_s"] = {step: seconds - before[step] for step, seconds in step_seconds(client).items()}
     made = sample(by_dask)
     found["same"] = found["right"] and all(np.array_equal(made[at][: len(rows)], rows) for at, rows in expected.items())
     for one in folder.glob("*.zarr"):
@@ -202,11 +234,15 @@ def told(one: dict[str, Any], rows: int) -> str:
     """Return a line on the table of some devices."""
     workers = f" x {one['workers']} workers" if one["workers"] else ""
     pool, dask = one["pool_s"], one["dask_s"]
+    steps = ", ".join(f"{step.removeprefix('vkssp-')} {seconds:.2f}" for step, seconds in one["steps_s"].items())
+    efficiency = f", efficiency {one['efficiency']:.2f}" if "efficiency" in one else ""
     return (
         f"{one['devices']}{workers}, {one['algorithm']}: pool {pool:.2f} s ({rows / pool:,.0f} rows/s), "
-        f"dask {dask:.2f} s ({rows / dask:,.0f} rows/s, {100 * dask / pool:.0f}%), blocks of {one['block_rows']} rows, "
+        f"dask {dask:.2f} s ({rows / dask:,.0f} rows/s, {100 * dask / pool:.0f}%{efficiency}), "
+        f"blocks of {one['block_rows']} rows, "
         f"{one['stored_bytes'] / 1e9:.2f} GB stored, {one['sent_a_byte']:.4f} bytes sent a byte, "
-        f"cluster {one['cluster_s']:.1f} s, plan {one['plan_s']:.2f} s, {'same' if one['same'] else 'DIFFERENT'}"
+        f"cluster {one['cluster_s']:.1f} s, plan {one['plan_s']:.2f} s, {'same' if one['same'] else 'DIFFERENT'}\n"
+        f"  thread seconds: {steps}; compress {one['compress_s']:.2f}"
     )
 
 
@@ -253,10 +289,14 @@ def main() -> int:
                 found.append(one)
                 print(told_of_places(one), flush=True)
                 continue
+            single = 0.0  # seconds of workers with the first number of them
             for workers in args.workers or [None] if is_cpu(devices) else [None]:
                 if args.cores and workers:
                     limit_cores(min(args.cores * workers, num_cores()))  # of the pool, in this process
                 one = measure_table(path, folder, (ends[0], ends[1]), devices, workers, args.cores)
+                if workers:
+                    single = single or one["dask_s"] * workers
+                    one["efficiency"] = single / (one["dask_s"] * workers)
                 found.append(one)
                 print(told(one, args.pairs[0]), flush=True)
         if not args.no_tasks:

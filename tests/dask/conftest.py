@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.clusters import cluster_here
+from vkssp import Graph, read_graph
 from vkssp.dask.worker_solvers import SOLVERS
 
 
@@ -17,6 +19,12 @@ def client() -> Iterator[Any]:
     pytest.importorskip("distributed")
     with cluster_here() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def andorra(andorra_path: Path) -> Graph:
+    """The graph of Andorra."""
+    return read_graph(andorra_path)
 
 
 @pytest.fixture(autouse=True)

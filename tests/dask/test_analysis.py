@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 from tests.support.clusters import cluster_here
 from tests.support.graphs import grid
 from tests.support.table_places import places_of
-from vkssp import Decay, Graph, QueryError, Router, Solver, read_graph
+from vkssp import Decay, Graph, QueryError, Router, Solver
 from vkssp.dask.blocks import blocks_of
 from vkssp.dask.graph_source import hash_of
 from vkssp.dask.question import Facts
@@ -24,12 +23,11 @@ dask = pytest.importorskip("vkssp.dask")
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_accessibility(andorra_path: Path, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = read_graph(andorra_path)
-    origins, jobs = places_of(graph, 8, 1), places_of(graph, 20, 2)
+def test_accessibility(andorra: Graph, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    origins, jobs = places_of(andorra, 8, 1), places_of(andorra, 20, 2)
     weights = np.random.default_rng(3).integers(1, 9, (len(jobs), 2)) / 4
     given = {"limits": [300, 900], "decays": Decay.exponential(0.01), "reverse": reverse}
-    with Router(graph, device="cpu") as router:
+    with Router(andorra, device="cpu") as router:
         expected = router.accessibility(origins, jobs, weights, **given)
         everywhere = router.accessibility(None, jobs[:3], limits=300, reverse=reverse)
     made, opened = list[int](), Solver.for_graph
@@ -39,29 +37,28 @@ def test_accessibility(andorra_path: Path, reverse: bool, monkeypatch: pytest.Mo
         return opened(self, graph)
 
     monkeypatch.setattr(Solver, "for_graph", counted)
-    found = dask.accessibility(graph, origins, jobs, weights, rows=5, **given)
+    found = dask.accessibility(andorra, origins, jobs, weights, rows=5, **given)
     assert found.chunks == ((5, 5, 3), (3,), (2,)) and found.dtype == expected.dtype
     assert np.array_equal(found.compute(scheduler="synchronous"), expected)
     assert len(made) == 1, "opportunities are snapped once, and one solver makes all blocks"
-    whole = dask.accessibility(graph, None, jobs[:3], limits=300, reverse=reverse, rows=1500)
+    whole = dask.accessibility(andorra, None, jobs[:3], limits=300, reverse=reverse, rows=1500)
     assert whole.numblocks == (3,) and np.array_equal(whole.compute(), everywhere)
     with pytest.raises(QueryError, match="origins and opportunities are places"):
-        dask.accessibility(graph, [1, 2], jobs, limits=300)
+        dask.accessibility(andorra, [1, 2], jobs, limits=300)
     with pytest.raises(QueryError, match="neither limits nor decays"):
-        dask.accessibility(graph, origins, jobs)
+        dask.accessibility(andorra, origins, jobs)
 
 
-def test_an_origin_with_many_seeds(andorra_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_origin_with_many_seeds(andorra: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     """An origin that reaches many opportunities on its own street is a node of a graph of its block."""
     from vkssp.routing import opportunities
 
-    graph = read_graph(andorra_path)
-    places = places_of(graph, 8, 5)
-    with Router(graph, device="cpu") as router:
+    places = places_of(andorra, 8, 5)
+    with Router(andorra, device="cpu") as router:
         expected = router.accessibility(places, places, limits=[60, 600])
         monkeypatch.setattr(opportunities, "MAX_TERMINALS", 2)
         assert np.array_equal(router.accessibility(places, places, limits=[60, 600]), expected)
-        found = dask.accessibility(graph, places, places, limits=[60, 600], rows=4)
+        found = dask.accessibility(andorra, places, places, limits=[60, 600], rows=4)
         assert np.array_equal(found.compute(), expected)
 
 
@@ -100,23 +97,22 @@ def test_centrality_and_betweenness() -> None:
         dask.betweenness(graph, [81])
 
 
-def test_estimates_and_straightness(andorra_path: Path) -> None:
-    graph = read_graph(andorra_path)
-    with Solver(graph, device="cpu") as solver:
+def test_estimates_and_straightness(andorra: Graph) -> None:
+    with Solver(andorra, device="cpu") as solver:
         for given in ({"limit": 3000}, {"limit": 3000, "reverse": True, "seed": 3}):
             expected = solver.centrality(sample=40, **given)
-            found = dask.sampled_centrality(graph, 40, rows=11, **given).compute()
+            found = dask.sampled_centrality(andorra, 40, rows=11, **given).compute()
             for name in ("sample", "reached", "total", "harmonic"):
                 assert np.array_equal(getattr(found, name), getattr(expected, name)), name
             assert found.error() == expected.error()
         between = solver.betweenness(limit=3000, sample=30, seed=2)
-        lazy = dask.betweenness(graph, limit=3000, sample=30, seed=2, rows=7).compute()
+        lazy = dask.betweenness(andorra, limit=3000, sample=30, seed=2, rows=7).compute()
         assert np.array_equal(lazy.arcs, between.arcs) and lazy.error() == between.error()
-        straight = dask.straightness(graph, np.arange(50), limit=3000, reverse=True, rows=9).compute()
+        straight = dask.straightness(andorra, np.arange(50), limit=3000, reverse=True, rows=9).compute()
         expected = solver.straightness(np.arange(50), limit=3000, reverse=True)
         assert np.array_equal(straight, expected, equal_nan=True)
     with pytest.raises(QueryError, match="both sources and sample are given"):
-        dask.betweenness(graph, [1], sample=3)
+        dask.betweenness(andorra, [1], sample=3)
 
 
 def test_flows() -> None:
@@ -138,12 +134,19 @@ def test_flows() -> None:
             (sources, targets, csr_matrix(demand * np.pi)),
             (*ends, rng.random(40)),
         ):
-            asked = {"select": [5, [7, 30]], "turns": True}
+            asked = {"select": [np.int64(5), [7, 30]], "turns": True}
             expected, found = solver.flows(*given, **asked), dask.flows(graph, *given, rows=2, **asked).compute()
             assert np.array_equal(found.arcs, expected.arcs) and found.arcs.dtype == expected.arcs.dtype
             assert np.array_equal(found.selected, expected.selected) and found.unreached == expected.unreached
             for name in ("before", "after", "load"):
                 assert np.array_equal(getattr(found.turns, name), getattr(expected.turns, name)), name
+        values = {"metres": rng.random(graph.num_arcs), "tolls": rng.integers(0, 3, graph.num_arcs)}
+        for name, lazy in dask.skims(graph, sources, targets, values, rows=6).items():
+            expected = solver.flows(sources, targets, demand, skims=values).skims[name]
+            assert lazy.numblocks == (4, 1) and np.array_equal(lazy.compute(), expected)
+    for wrong_values, text in (({}, "there are no values"), ({"a": [1]}, r"has 1 values"), ([1], r"values is \[1\]")):
+        with pytest.raises(QueryError, match=text):
+            dask.skims(graph, sources, targets, wrong_values)
     for wrong, text in (
         ([1, 2, 3], r"demand has shape \(3,\)"),
         (-demand, "demand has numbers that are negative"),
@@ -164,6 +167,7 @@ def test_questions_that_differ_only_in_functions_or_entries() -> None:
     for scale in (1.0, 1.0, 2.0, 3.0, 4.0):  # a function may have the address of one before it
         sums.append(dask.node_accessibility(graph, values, decays=Decay.exponential(scale)))
         assert (sums[-1].name == sums[0].name) == (scale == 1.0)
+    assert hash_of({"metric": 1, "avoid": 2}) == hash_of({"avoid": 2, "metric": 1}), "of arguments in any order"
     assert hash_of(Decay.table([0, 5], [1, 0])) != hash_of(Decay.table([0, 6], [1, 0]))
 
 
@@ -180,27 +184,25 @@ def test_nearest(count: int | None) -> None:
             assert np.array_equal(found["source"].compute(), expected.source)
 
 
-def test_nearest_opportunities(andorra_path: Path) -> None:
-    graph = read_graph(andorra_path)
-    origins, shops = places_of(graph, 9, 6), places_of(graph, 5, 7)
-    with Router(graph, device="cpu") as router:
+def test_nearest_opportunities(andorra: Graph) -> None:
+    origins, shops = places_of(andorra, 9, 6), places_of(andorra, 5, 7)
+    with Router(andorra, device="cpu") as router:
         expected = router.nearest_opportunities(origins, shops, 2, limit=900)
-    found = dask.nearest_opportunities(graph, origins, shops, 2, limit=900, rows=4)
+    found = dask.nearest_opportunities(andorra, origins, shops, 2, limit=900, rows=4)
     assert list(found) == ["opportunity", "duration_s"]
     assert np.array_equal(found["opportunity"].compute(), expected.opportunity)
     assert np.array_equal(found["duration_s"].compute(), expected.values, equal_nan=True)
-    with Router(graph, device="cpu") as router:
+    with Router(andorra, device="cpu") as router:
         expected = router.nearest_opportunities(None, shops, 9)
-    everywhere = dask.nearest_opportunities(graph, None, shops, 9, rows=1000)["opportunity"]
+    everywhere = dask.nearest_opportunities(andorra, None, shops, 9, rows=1000)["opportunity"]
     assert np.array_equal(everywhere.compute(), expected.opportunity)
 
 
-def test_isochrones(client: Any, andorra_path: Path) -> None:
-    graph = read_graph(andorra_path)
-    origins = places_of(graph, 5, 8)
-    with Router(graph, device="cpu") as router:
+def test_isochrones(client: Any, andorra: Graph) -> None:
+    origins = places_of(andorra, 5, 8)
+    with Router(andorra, device="cpu") as router:
         expected = list(router.isochrones_of_each(origins, [120, 300]))
-    bag = dask.isochrones(graph, origins, [120, 300], rows=4, cluster=client)
+    bag = dask.isochrones(andorra, origins, [120, 300], rows=4, cluster=client)
     found = client.compute(bag).result()
     assert bag.npartitions == 3 and len(found) == len(expected) == 10
     for some, others in zip(found, expected, strict=True):
@@ -208,7 +210,7 @@ def test_isochrones(client: Any, andorra_path: Path) -> None:
             (one.limit, one.road_m, one.area.wkb) for one in others
         ]
     with pytest.raises(QueryError, match="origins are places"):
-        dask.isochrones(graph, [1, 2], 300)
+        dask.isochrones(andorra, [1, 2], 300)
 
 
 def test_sizes_of_blocks() -> None:

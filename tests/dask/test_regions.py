@@ -53,6 +53,20 @@ def test_regions(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert plain == {"r5": ("r5", "dijkstra", found["r5"][2])} and len(list(cache.iterdir())) == 2
 
 
+def test_a_file_that_changes_while_it_is_read(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, read = tmp_path / "a.graph", module.read_graph
+    grid(3).save(path)
+
+    def replaced(*given: Any, **named: Any) -> Any:
+        grid(4).save(path)
+        return read(*given, **named)
+
+    monkeypatch.setattr(module, "read_graph", replaced)
+    with pytest.raises(FormatError, match=r"a\.graph has changed since the work was planned"):
+        dask.map_regions(farthest, {"a": path}, tmp_path / "c", router=False, cluster=client)
+    assert not list((tmp_path / "c").iterdir()), "nothing is kept under the hash of other content"
+
+
 def fail(solver: Solver, name: str) -> None:
     raise ValueError(f"no {name}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from tests.support.graphs import grid
 from vkssp import ClusterError, FormatError, Graph, QueryError, Solver
+from vkssp.dask import blocks as blocks_module
 from vkssp.dask import table_store
 from vkssp.dask.blocks import Blocks
 from vkssp.dask.cluster import threads_of
@@ -169,6 +171,88 @@ def test_names_and_what_else_is_there(client: Any, graph: Graph, tmp_path: Path)
         table.write(tmp_path / "m.zarr")
 
 
+def test_what_is_beside_a_table(client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of the caller is left alone, and what a manifest does not tell of does not count."""
+    table, path = dask.table(graph, range(6), rows=2, cluster=client), tmp_path / "t.parquet"
+    aside = tmp_path / "t.parquet.partial"
+    aside.mkdir()
+    (aside / "thesis.txt").write_text("unique")
+    with pytest.raises(FormatError, match=r"t\.parquet\.partial is something else; remove it"):
+        table.write(path)
+    assert (aside / "thesis.txt").read_text() == "unique"
+    (aside / "thesis.txt").unlink()
+    (aside / "manifest.jsonl").write_text(
+        '{"format": "vks'
+    )  # a run that ended with its first line, and what others left
+    (aside / path.name).mkdir()
+    for stray in ("rows-000000000001.parquet", ".rows-000000000002.parquet.0.part"):
+        (aside / path.name / stray).write_text("")
+    assert table.write(path) == 36
+    assert sorted(one.name for one in path.iterdir())[1:] == [f"rows-{at:012}.parquet" for at in (0, 2, 4)]
+    lock, manifest = pytest.importorskip("fcntl"), tmp_path / "u.parquet.partial" / "manifest.jsonl"
+    monkeypatch.setattr(lock, "flock", lambda handle, how: manifest.unlink())
+    with pytest.raises(FormatError, match="another process has just written"):
+        table.write(tmp_path / "u.parquet")
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "error"),
+    [
+        (0, "[]", "is damaged"),
+        (0, '{"rows": 4}', "is damaged"),
+        (0, '{"chunk": 0}', "is damaged"),
+        (0, '{"format": "other"}', "has the beginning of another result, whose format is 'other'"),
+        (0, '{"vkssp": "0.1"}', r"whose vkssp is '0\.1'"),
+        (0, '{"graph": "0"}', "whose graph is"),
+        (1, "7", "is damaged"),
+        (1, '{"reached": "all"}', None),
+        (1, '{"end": 7}', None),
+        (1, '{"first": 9000}', None),
+    ],
+)
+def test_a_manifest_that_is_damaged_or_foreign(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: int, text: str, error: str | None
+) -> None:
+    table, path = dask.table(graph, range(6), rows=2, cluster=client), tmp_path
+    with monkeypatch.context() as patch, pytest.raises(ClusterError):
+        patch.setattr(table_store.TableStore, "close", stop)
+        table.write(path / "t.zarr")
+    manifest = path / "t.zarr.partial" / "manifest.jsonl"
+    lines = manifest.read_text().splitlines()
+    changed = json.loads(text)
+    lines[line] = json.dumps({**json.loads(lines[line]), **changed}) if isinstance(changed, dict) else text
+    manifest.write_text("\n".join([*lines, ""]))
+    if error is None:
+        assert table.write(path / "t.zarr") == 36
+        return
+    with pytest.raises(FormatError, match=error):
+        table.write(path / "t.zarr")
+    assert manifest.read_text().splitlines() == lines, "it is left as it is"
+
+
+def stop(self: Any, told: Any) -> None:
+    raise ClusterError("the scheduler has ended")
+
+
+def test_chunks_of_a_block_are_written_together(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one waits for the disk, another one is compressed."""
+    monkeypatch.setattr(blocks_module, "CHUNK_BYTES", 3 * 4 * 65)
+    fsync, both = os.fsync, threading.Barrier(2)
+
+    def together(handle: int) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            both.wait(30)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", together)
+    table, path = dask.table(graph, range(24), "all", rows=12, cluster=client), tmp_path / "t.zarr"
+    assert table.write(path) == 24 * 64
+    check(path, graph, range(24), range(65))
+    assert zarr.open_group(path, mode="r")["weight"].chunks == (3, 65)
+
+
 def test_tasks_whose_workers_die_are_repeated_a_few_times(
     client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,9 +281,15 @@ def test_a_worker_that_lacks_something(
     def lack(self: Any, *given: Any) -> None:
         raise QueryError("Zarr arrays need zarr, which is not installed")
 
-    monkeypatch.setattr(table_store.TableStore, "write", lack)
-    with pytest.raises(QueryError, match=r"on the worker at .*: Zarr arrays need zarr"):
+    with monkeypatch.context() as patch, pytest.raises(QueryError, match=r"on the worker at .*: Zarr arrays need zarr"):
+        patch.setattr(table_store.TableStore, "write", lack)
         table.write(tmp_path / "t.zarr")
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(FormatError, match=r"on the worker at .*cannot write .*such file"),
+    ):
+        patch.setattr(table_store.TableStore, "make", lambda self, blocks, anew: None)  # as if on another disk
+        table.write(tmp_path / "u.zarr")
 
     def refuse(self: Any, *given: Any, **named: Any) -> None:
         raise ModuleNotFoundError("No module named 'vkssp'")

@@ -184,10 +184,9 @@ def test_a_process_keeps_few_solvers_and_closes_them() -> None:
     assert all(solver.closed for solver in kept) and not SOLVERS.solvers
 
 
-def test_table_of_nodes_by_metrics(andorra_path: Path) -> None:
-    graph = read_graph(andorra_path)
-    with Solver(graph, device="cpu") as solver:
+def test_table_of_nodes_by_metrics(andorra: Graph) -> None:
+    with Solver(andorra, device="cpu") as solver:
         whole = table_of_nodes(solver, range(40), range(20), ["duration", "distance"]).read()
-        lazy = dask.table(graph, range(40), range(20), ["duration", "distance"], rows=7)
+        lazy = dask.table(andorra, range(40), range(20), ["duration", "distance"], rows=7)
         for metric, values in whole.items():
             assert np.array_equal(lazy.to_array(metric).compute(), values, equal_nan=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from vkssp.commands.common import (
@@ -23,13 +24,11 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.commands.routing import add_avoid, add_metric
-from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
+from vkssp.commands.workers import Asker, add_scheduler, asking, check_scheduler, graph_for_workers
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
     from vkssp.features.features import Features
@@ -206,8 +205,9 @@ def run(args: argparse.Namespace) -> Result:
         unit = unit_of(router.index.graph, args.metric)
         if args.minutes is not None and unit.name != "duration":
             raise QueryError(f"--minutes is for durations, and paths are measured in {_UNITS[unit.name]}; use --limits")
-        columns = _sums(args, router, origins, opportunities, unit, parameters)
-        columns |= _nearest(args, router, origins, opportunities, unit, parameters)
+        with _asker(args, router, parameters) as asker:
+            columns = _sums(args, asker, origins, opportunities, unit)
+            columns |= _nearest(args, asker, origins, opportunities, unit)
         answering, algorithm = router.solver.answered_by
         device = answering.info.name if args.scheduler is None else f"workers of {args.scheduler}"
         algorithm = algorithm if args.scheduler is None else args.algorithm
@@ -307,13 +307,22 @@ def _origins(
     return cells.places, what, cells.features(), cells.shapes
 
 
+def _asker(
+    args: argparse.Namespace, router: Router, parameters: dict[str, Any]
+) -> AbstractContextManager[Router | Asker]:
+    """Connect to workers that answer, if the arguments name some; otherwise the router answers."""
+    if args.scheduler is None:
+        return nullcontext(router)
+    means = {"metric": args.metric, "avoid": args.avoid, "reverse": args.reverse, **parameters}
+    return asking(args, graph_for_workers(args, router.graph), means)
+
+
 def _sums(
     args: argparse.Namespace,
-    router: Router,
+    asker: Router | Asker,
     origins: list[tuple[float, float]] | None,
     opportunities: Ends,
     unit: Unit,
-    parameters: dict[str, Any],
 ) -> dict[str, tuple[str, npt.NDArray[Any]]]:
     """Return titles for a map and the sums, by names for a file, such as jobs_600s."""
     import numpy as np
@@ -325,12 +334,12 @@ def _sums(
     within = args.limits if args.minutes is None else [60.0 * minutes for minutes in args.minutes]
     given: dict[str, Any] = {"limits": within, "decays": [decay for _, decay in args.decay] or None}
     asked_for = origins, opportunities.places or [], weights
-    if args.scheduler is None:
-        sums = router.accessibility(*asked_for, **given, reverse=args.reverse)
-    else:
+    if isinstance(asker, Asker):
         from vkssp.dask.accessibility import accessibility
 
-        sums = _by_workers(args, router.graph, accessibility, *asked_for, **given, **parameters)
+        sums = asker.ask(accessibility, *asked_for, **given)
+    else:
+        sums = asker.accessibility(*asked_for, **given, reverse=args.reverse)
     if weights is None:
         sums = sums[..., None]
     columns = sums.transpose(2, 1, 0).reshape(-1, len(sums))
@@ -345,23 +354,12 @@ def _sums(
     return found
 
 
-def _by_workers(args: argparse.Namespace, graph: Graph, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """Let the workers of a cluster compute arrays, in the order of their names."""
-    from vkssp.dask.driver import computed
-
-    with workers(args) as client:
-        means = {"metric": args.metric, "avoid": args.avoid, "reverse": args.reverse, "algorithm": args.algorithm}
-        lazy = make(graph_for_workers(args, graph), *given, cluster=client, **means, **named)
-        return computed(client, *(lazy.values() if isinstance(lazy, dict) else [lazy]))
-
-
 def _nearest(
     args: argparse.Namespace,
-    router: Router,
+    asker: Router | Asker,
     origins: list[tuple[float, float]] | None,
     opportunities: Ends,
     unit: Unit,
-    parameters: dict[str, Any],
 ) -> dict[str, tuple[str, npt.NDArray[Any]]]:
     """Return titles for a map and the ids of the nearest opportunities and how far they are, by names for a file."""
     import numpy as np
@@ -372,13 +370,13 @@ def _nearest(
     if args.nearest is None:
         return {}
     asked = origins, opportunities.places or [], args.nearest
-    if args.scheduler is None:
-        near = router.nearest_opportunities(*asked, reverse=args.reverse)
-        numbers, distances = near.opportunity, near.values
-    else:
+    if isinstance(asker, Asker):
         from vkssp.dask.nearest import nearest_opportunities
 
-        numbers, distances = _by_workers(args, router.graph, nearest_opportunities, *asked, **parameters)
+        numbers, distances = asker.ask(nearest_opportunities, *asked).values()
+    else:
+        near = asker.nearest_opportunities(*asked, reverse=args.reverse)
+        numbers, distances = near.opportunity, near.values
     ids = objects([*opportunities.ids, None])
     columns: dict[str, tuple[str, npt.NDArray[Any]]] = {}
     for at in range(numbers.shape[1]):

@@ -23,12 +23,12 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_metric
-from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
+from vkssp.commands.workers import Asker, add_scheduler, asking, check_scheduler, graph_for_workers
 from vkssp.errors import QueryError
 from vkssp.options import Help
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import numpy.typing as npt
 
@@ -115,38 +115,30 @@ def _extents(central: Centrality, unit: Unit, reverse: bool) -> dict[str, dict[s
 class _Workers:
     """Workers of a cluster that answer in place of a solver."""
 
-    def __init__(self, client: Any, graph: Graph, source: Any, means: dict[str, Any]) -> None:
-        self._client, self._graph, self._source, self._means = client, graph, source, means
-
-    def _computed(self, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        from vkssp.dask.driver import computed
-
-        lazy = make(self._source, *given, cluster=self._client, **self._means, **named)
-        if not isinstance(lazy, dict):
-            return computed(self._client, lazy)
-        return dict(zip(lazy, computed(self._client, *lazy.values()), strict=True))
+    def __init__(self, asker: Asker, graph: Graph) -> None:
+        self._asker, self._graph = asker, graph
 
     def centrality(self, *, sample: int | None, seed: int, **asked: Any) -> Centrality | SampledCentrality:
         """Return the centrality of all nodes, or estimates of it; see `vkssp.Solver.centrality`."""
         from vkssp.dask.centrality import centrality, centrality_of, sampled_centrality
 
         if sample is None:
-            return centrality_of(self._graph, self._computed(centrality, **asked))
-        estimates: SampledCentrality = self._computed(sampled_centrality, sample, seed=seed, **asked)
+            return centrality_of(self._graph, self._asker.ask(centrality, **asked))
+        estimates: SampledCentrality = self._asker.ask(sampled_centrality, sample, seed=seed, **asked)
         return estimates
 
     def straightness(self, **asked: Any) -> npt.NDArray[Any]:
         """Return the straightness of all nodes; see `vkssp.Solver.straightness`."""
         from vkssp.dask.centrality import straightness
 
-        found: npt.NDArray[Any] = self._computed(straightness, **asked)
+        found: npt.NDArray[Any] = self._asker.ask(straightness, **asked)
         return found
 
     def betweenness(self, **asked: Any) -> Betweenness:
         """Return the betweenness of nodes and arcs; see `vkssp.Solver.betweenness`."""
         from vkssp.dask.loads import betweenness
 
-        found: Betweenness = self._computed(betweenness, **asked)
+        found: Betweenness = self._asker.ask(betweenness, **asked)
         return found
 
 
@@ -161,9 +153,9 @@ def _solver(
         with Solver(searched, args.algorithm, args.device, **parameters) as solver:
             yield solver
         return
-    with workers(args) as client:
-        source = graph_for_workers(args, graph) if searched is graph else searched
-        yield _Workers(client, searched, source, {"algorithm": args.algorithm, **parameters})
+    source = graph_for_workers(args, graph) if searched is graph else searched
+    with asking(args, source, parameters) as asker:
+        yield _Workers(asker, searched)
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from vkssp.commands.common import is_watched
 from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError
 
@@ -50,9 +51,44 @@ def workers(args: argparse.Namespace) -> Iterator[Any]:
         yield client
 
 
-def graph_for_workers(args: argparse.Namespace, graph: Graph) -> Any:
+class Asker:
+    """Cluster whose workers answer questions about a graph, in place of a solver or a router of this process.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client of the cluster.
+    source : Graph or str
+        The graph, as workers are told of it; see `graph_for_workers`.
+    means : dict
+        Arguments of all questions, such as the algorithm.
+    progress : bool
+        Whether to show progress bars.
+    """
+
+    def __init__(self, client: Any, source: Graph | str, means: dict[str, Any], *, progress: bool) -> None:
+        self._client, self._source, self._means, self._progress = client, source, means, progress
+
+    def ask(self, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """Return the value of what a function of `vkssp.dask` makes, or its values by their names."""
+        from vkssp.dask.driver import computed
+
+        lazy = make(self._source, *given, cluster=self._client, **self._means, **named)
+        parts = list(lazy.values()) if isinstance(lazy, dict) else [lazy]
+        found = computed(self._client, parts, progress=self._progress)
+        return dict(zip(lazy, found, strict=True)) if isinstance(lazy, dict) else found[0]
+
+
+@contextmanager
+def asking(args: argparse.Namespace, source: Graph | str, means: dict[str, Any]) -> Iterator[Asker]:
+    """Connect to the cluster that the arguments name; see `Asker`."""
+    with workers(args) as client:
+        yield Asker(client, source, {"algorithm": args.algorithm, **means}, progress=is_watched(args))
+
+
+def graph_for_workers(args: argparse.Namespace, graph: Graph) -> Graph | str:
     """Return what workers are told of a graph: its file, which need not be sent, if it has the same content."""
     from vkssp.reading import is_saved
 
     is_file = args.traffic is None and os.path.isfile(args.graph) and is_saved(args.graph)
-    return args.graph if is_file else graph
+    return str(args.graph) if is_file else graph

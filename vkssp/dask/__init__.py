@@ -13,6 +13,7 @@ from vkssp.dask.loads import flows as flows
 from vkssp.dask.nearest import nearest as nearest
 from vkssp.dask.nearest import nearest_opportunities as nearest_opportunities
 from vkssp.dask.regions import map_regions as map_regions
+from vkssp.dask.skims import skims as skims
 from vkssp.dask.tables import DaskTable as DaskTable
 from vkssp.dask.tables import distances as distances
 from vkssp.dask.tables import pairs as pairs

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from importlib import import_module
+from threading import Timer
 from typing import Any
 
 from vkssp.algorithms.choice import is_cpu
@@ -22,12 +23,12 @@ from vkssp.solver.several import Devices, chosen
 _log: logging.Logger = logger(__name__)
 #: Resource of workers that tasks of this package need, where any worker has it; see `local_cluster`.
 RESOURCE = "vkssp"
-#: Tasks of a worker at a time: one computes rows while the other one writes its own.
-THREADS = 2
+#: Tasks of a worker at a time: one computes rows, while others write theirs and wait for the disk.
+THREADS = 4
 _HOST = "127.0.0.1"
 _WHAT = "computations on clusters need"
-#: Seconds in which a scheduler must answer.
-WAIT_S = 60
+#: Seconds in which a scheduler must answer, and after which a warning says that it has not done so yet.
+WAIT_S, _PATIENCE_S = 60, 5
 
 
 def distributed() -> Any:
@@ -190,12 +191,17 @@ def connected(cluster: Any = None) -> Iterator[Any]:
         raise QueryError(
             f"cluster is {shown(cluster)}; give a Client, a cluster of dask, or the address of a scheduler"
         )
+    waiting = Timer(_PATIENCE_S, _log.warning, ("no scheduler answers yet at %s; waiting", shown(cluster)))
+    waiting.daemon = True
+    waiting.start()
     try:
         client = dask.Client(cluster, set_as_default=False, timeout=WAIT_S)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"no scheduler of dask answers at {shown(cluster)}; start one, or check it ({error})"
         ) from None
+    finally:
+        waiting.cancel()
     with client:
         _register(client, None)
         yield client

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any
 
 from vkssp.checks import shown
@@ -17,13 +18,14 @@ from vkssp.dask.question import Facts, Question
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import ClusterError, DeviceError, VksspError
 from vkssp.log import logger
+from vkssp.terminal import progress_bar
 
 _log: logging.Logger = logger(__name__)
 # Tasks under way for each that runs, so that workers need not wait for the next one, and attempts of a task: each of
 # these ends a worker several times, or loses a device twice.
 _AHEAD, _ATTEMPTS = 32, 4
 #: Tasks under way for each that runs if their results are large.
-FEW_AHEAD = 4
+FEW_AHEAD = 2
 # Seconds in which tasks end that are asked for in one message, while others are under way.
 _COLLECT_S = 0.02
 # Seconds that the result of a task, a few numbers, may take to arrive.
@@ -152,8 +154,17 @@ def results(
                 client.cancel(list(under_way))
 
 
-def computed(client: Any, *lazy: Any) -> Any:
-    """Return the values of lazy collections, computed by a cluster: a list, or of one collection its value.
+def computed(client: Any, lazy: Sequence[Any], *, progress: bool = False) -> list[Any]:
+    """Return the values of lazy collections, computed by a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client.
+    lazy : sequence
+        The collections.
+    progress : bool
+        Whether to show a progress bar of their tasks on stderr once it takes over a second.
 
     Raises
     ------
@@ -164,17 +175,40 @@ def computed(client: Any, *lazy: Any) -> Any:
     """
     futures = client.compute(list(lazy), resources=resources_of(client))
     try:
-        for future in futures:
-            with suppress(CancelledError):
-                future.exception()  # waits for it
-            if future.status != "finished":
-                _result(future)
-        found = client.gather(futures)
+        with _shown(client, futures) if progress else nullcontext():
+            for future in futures:
+                with suppress(CancelledError):
+                    future.exception()  # waits for it
+                if future.status != "finished":
+                    _result(future)
+        found: list[Any] = client.gather(futures)
     except _RepeatError as error:
         raise ClusterError(f"{error}; ask again") from error
     except (OSError, CancelledError) as error:
         raise ClusterError(f"{_NO_SCHEDULER} ({error})") from error
-    return found if len(lazy) > 1 else found[0]
+    return found
+
+
+@contextmanager
+def _shown(client: Any, futures: list[Any]) -> Iterator[None]:
+    """Show how many of the tasks that futures need have ended."""
+    from distributed.diagnostics.progressbar import ProgressBar
+
+    class Watch(ProgressBar):  # type: ignore[misc]
+        """Progress of the tasks that futures need, which the scheduler tells several times a second."""
+
+        def _draw_bar(self, *, all: int, remaining: int, **others: Any) -> None:
+            bar.total = all
+            bar.update(all - remaining - bar.n)
+
+    with progress_bar(shown=True, unit=" tasks") as bar:
+        kind: Any = Watch
+        watch = kind(futures, client.scheduler.address)
+        listening = asyncio.run_coroutine_threadsafe(watch.listen(), client.loop.asyncio_loop)
+        try:
+            yield
+        finally:
+            listening.cancel()
 
 
 def _results_of(client: Any, futures: list[Any]) -> Generator[tuple[Any, Any], None, None]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path, PurePath
 from typing import IO, Any
 
@@ -39,8 +41,8 @@ class Hash:
             self.add({field.name: getattr(value, field.name) for field in fields(value)})
         elif isinstance(value, dict):
             self._text(f"mapping {len(value)}")
-            for key, one in value.items():
-                self._text(repr(key))
+            for key, one in sorted(((repr(key), one) for key, one in value.items()), key=itemgetter(0)):
+                self._text(key)
                 self.add(one)
         elif isinstance(value, np.ndarray | list | tuple):
             items = list(value)
@@ -101,17 +103,7 @@ class GraphFile:
         FormatError
             If the file is not there, or has changed.
         """
-        for _ in range(_ATTEMPTS):
-            before, digest = _hashed(self.path)
-            if digest != self.digest:
-                break
-            graph = Graph.load(self.path)
-            if _state(self.path) == before:
-                return graph
-            # Another file has the name now, which may have the same content.
-        raise FormatError(
-            f"{self.path} has changed since the work was planned; save graphs under new names, and ask again"
-        )
+        return read_unchanged(self.path, self.digest, Graph.load)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +166,25 @@ def source_of(graph: Graph | str | Path) -> GraphSource:
     if path.is_dir() or not is_saved(path):
         raise FormatError(f"{path} is no saved graph; save one by Graph.save, or give the Graph of vkssp.read_graph")
     return GraphFile(str(path), file_digest(str(path)))
+
+
+def read_unchanged(path: str, digest: str, read: Callable[[str], Graph]) -> Graph:
+    """Return the graph that a function reads from a file whose content has a hash.
+
+    Raises
+    ------
+    FormatError
+        If the file is not there, or has changed.
+    """
+    for _ in range(_ATTEMPTS):
+        before, found = _hashed(path)
+        if found != digest:
+            break
+        graph = read(path)
+        if _state(path) == before:
+            return graph
+        # Another file has the name now, which may have the same content.
+    raise FormatError(f"{path} has changed since the work was planned; save graphs under new names, and ask again")
 
 
 def file_digest(path: str) -> str:

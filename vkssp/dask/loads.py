@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
-from vkssp.checks import array_of, flag
+from vkssp.checks import array_of, flag, is_many, listed
 from vkssp.dask.asking import divided, means_of, plain
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import delayed, tree_sum
@@ -231,7 +231,10 @@ def flows(
     elif is_real:
         given, exponent = in_fixed_point(given)
     means = means_of(algorithm, parameters, is_router=False)
-    asked_for = None if select is None else [one if isinstance(one, int) else list(one) for one in select]
+    asked_for = None
+    if select is not None:
+        what = "arcs, or lists of arcs"
+        asked_for = [list(one) if is_many(one) else one for one in listed(select, "select", what)]
     question = FlowsQuestion(source_of(graph), means, begin, end, given, asked_for, flag(turns, "turns"))
     loads = tree_sum(question, divided(question, cluster, rows)[1], make_flows, added_flows)
     return delayed(in_units)(loads, exponent) if is_real else loads

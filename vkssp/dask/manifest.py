@@ -19,6 +19,7 @@ from vkssp.dask.blocks import Blocks
 from vkssp.errors import FormatError
 
 _FORMAT = "vkssp manifest"
+_START = json.dumps({"format": _FORMAT}).encode()[:-1]
 # Seconds after which lines are flushed to disk at the latest.
 _SYNC_S = 1.0
 
@@ -58,31 +59,36 @@ class Manifest:
         """
         with open(path, "a+b") as stream:
             _lock(stream, path)
+            if not path.exists() or not os.path.samestat(os.fstat(stream.fileno()), os.stat(path)):
+                raise FormatError(f"another process has just written {path.parent}; look at its result, and ask again")
             stream.seek(0)
-            lines = stream.read().split(b"\n")
-            whole = sum(len(line) + 1 for line in lines[:-1])
-            stream.truncate(whole)  # a torn line would swallow the next one
+            *lines, torn = stream.read().split(b"\n")
             header = {"format": _FORMAT, **question}
-            if len(lines) < 2:
+            if not lines and _START.startswith(torn[: len(_START)]):
+                stream.truncate(0)
                 division = {"rows": blocks.count, "block": blocks.rows, "chunk": blocks.chunk}
                 stream.write(json.dumps({**header, **division}).encode() + b"\n")
                 _flush(stream)
                 yield cls(stream, blocks, {})
                 return
             try:
-                told, *others = [json.loads(line) for line in lines[:-1]]
-                blocks = Blocks(told["rows"], told["block"], told["chunk"])
-                done = {int(one["first"]): one for one in others}
-                ranges = dict(blocks.ranges())
-            except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
+                told, *others = [json.loads(line) for line in lines]
+                for key, value in header.items():
+                    if told.get(key) != value:
+                        raise FormatError(
+                            f"{path.parent} has the beginning of another result, whose {key} is "
+                            f"{told.get(key)!r:.80} and not {value!r:.80}; ask the same again, or remove the folder"
+                        )
+                count, blocks = blocks.count, Blocks(told["rows"], told["block"], told["chunk"])
+                ranges = dict(blocks.ranges()) if blocks.count == count else {}
+                if not ranges or not 0 < blocks.chunk <= blocks.rows:
+                    raise ValueError("its blocks are none of the result")
+                done = {int(one["first"]): one for one in others if ranges.get(one["first"]) == one["end"]}
+            except FormatError:
+                raise
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise FormatError(f"{path} is damaged ({error}); remove the folder, and begin again") from None
-            for key, value in header.items():
-                if told.get(key) != value:
-                    raise FormatError(
-                        f"{path.parent} has the beginning of another result, whose {key} is {told.get(key)!r:.80} and "
-                        f"not {value!r:.80}; ask the same again, or remove the folder"
-                    )
-            done = {first: one for first, one in done.items() if ranges.get(first) == one.get("end")}
+            stream.truncate(sum(len(line) + 1 for line in lines))  # a torn line would swallow the next one
             yield cls(stream, blocks, done)
             _flush(stream)
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from vkssp.checks import flag, path_of, shown
 from vkssp.dask.asking import means_of
 from vkssp.dask.cluster import connected, resources_of
 from vkssp.dask.driver import results
-from vkssp.dask.graph_source import GraphFile, file_digest, hash_of
+from vkssp.dask.graph_source import GraphFile, file_digest, hash_of, read_unchanged
 from vkssp.dask.question import Facts, Means, Opened, Question, check_version
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import FormatError, QueryError
@@ -69,10 +70,8 @@ class Regions:
         made = hash_of([self.digests[name], self.version, dict(self.reading), self.prepares])
         path = Path(self.cache) / f"{made}.graph"
         if not path.exists():
-            source = self.files[name]
-            if file_digest(source) != self.digests[name]:
-                raise FormatError(f"{source} has changed since the work was planned; ask again")
-            graph = read_graph(source, **self.reading)
+            read = partial(read_graph, **self.reading)
+            graph = read_unchanged(self.files[name], self.digests[name], read)
             if self.prepares and graph.hierarchy is None:
                 graph = prepare(graph)
             _keep(graph, path)

@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ from vkssp.dask.driver import results
 from vkssp.dask.graph_source import hash_of
 from vkssp.dask.manifest import Manifest
 from vkssp.dask.question import Facts, TableQuestion
+from vkssp.dask.step_times import WRITE, timed
 from vkssp.dask.table_store import ENDINGS, PARQUET, PARQUET_MARK, TableStore, told_by
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import FormatError, QueryError
 from vkssp.extras import optional
 from vkssp.files import ZARR_MARKS, atomic_folder, check_folder
-from vkssp.solver.table_file import names_of, num_reached
+from vkssp.solver.table_file import names_of
 from vkssp.terminal import progress_bar
 
 #: Ending of the folder that holds an unfinished table, and its manifest.
@@ -31,27 +31,14 @@ PARTIAL = ".partial"
 _MANIFEST = "manifest.jsonl"
 
 
-@dataclass(frozen=True)
-class Written:
-    """Result of a task that has written a block.
-
-    Attributes
-    ----------
-    reached : int
-        Number of pairs that a path connects.
-    """
-
-    reached: int
-
-
-def write_block(store: TableStore, first: int, end: int) -> Written:
-    """Compute some rows, and write them; a task of a worker."""
+def write_block(store: TableStore, first: int, end: int) -> int:
+    """Compute some rows, write them, and return the number of pairs that a path connects; a task of a worker."""
     block = SOLVERS.block(store.question, first, end)
     try:
-        store.write(block, first, end)
-    except QueryError as error:  # this process lacks a library that the caller has
-        raise QueryError(f"on the worker at {socket.gethostname()}: {error}") from error
-    return Written(num_reached(next(iter(block.values()))))
+        with timed(WRITE):
+            return store.write(block, first, end)
+    except (QueryError, FormatError) as error:  # this process lacks a library, or a folder, that the caller has
+        raise type(error)(f"on the worker at {socket.gethostname()}: {error}") from error
 
 
 def check_name(path: str | Path) -> None:
@@ -60,7 +47,7 @@ def check_name(path: str | Path) -> None:
     Raises
     ------
     FormatError
-        If its ending names no format, or something else is there.
+        If its ending names no format, something else is there, or nothing can be written there.
     QueryError
         If a library that writes the format is not installed.
     """
@@ -74,6 +61,17 @@ def check_name(path: str | Path) -> None:
     else:
         optional("zarr", "Zarr arrays need", "table", "write .parquet")
     check_folder(path, _marks(path))
+    target = Path(os.path.realpath(path))
+    if not os.access(target.parent, os.W_OK):
+        raise FormatError(f"cannot write {path}: {target.parent} is not writable; choose another folder")
+    aside = _aside(target)
+    if aside.exists() and not (aside / _MANIFEST).is_file() and not (aside.is_dir() and not any(aside.iterdir())):
+        raise FormatError(f"cannot write {path}: {aside} is something else; remove it, or choose another name")
+
+
+def _aside(target: Path) -> Path:
+    """Return the folder that holds a table until it is complete."""
+    return target.with_name(f"{target.name}{PARTIAL}")
 
 
 def _marks(path: str | Path) -> tuple[str, ...]:
@@ -97,10 +95,11 @@ def write_table(
     told = {
         "vkssp": question.version,
         "graph": question.graph.digest,
-        "question": hash_of([question.token, list(rows), list(columns)]),
+        "question": hash_of(
+            [question.token, *(ids if isinstance(ids, range) else list(ids) for ids in (rows, columns))]
+        ),
     }
-    aside = target.with_name(f"{target.name}{PARTIAL}")
-    here = told_by(target)
+    aside, here = _aside(target), told_by(target)
     if told.items() <= here.items() and isinstance(here.get("reached"), int):
         shutil.rmtree(aside, ignore_errors=True)
         return int(here["reached"])
@@ -108,25 +107,30 @@ def write_table(
     try:
         aside.mkdir(exist_ok=True)
         with Manifest.opened(aside / _MANIFEST, told, blocks) as manifest:
-            store.make(manifest.blocks)
+            store.make(manifest.blocks, anew=not manifest.done)
             _fill(store, manifest, cluster, progress)
             reached = sum(int(one["reached"]) for one in manifest.done.values())
             store.close({**told, "reached": reached})
-        with atomic_folder(target, _marks(path)) as new:
-            new.rmdir()
-            os.replace(store.folder, new)
+            with atomic_folder(target, _marks(path)) as new:
+                new.rmdir()
+                os.replace(store.folder, new)
+            shutil.rmtree(aside, ignore_errors=True)  # nobody else may begin in it meanwhile
     except OSError as error:
         raise FormatError(
             f"cannot write {path}: {error.strerror or error}; make room, or choose another place"
         ) from error
-    shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)  # where an open file cannot be removed
     return reached
 
 
 def _fill(store: TableStore, manifest: Manifest, cluster: Any, progress: bool) -> None:
     """Compute and write the blocks that are missing."""
     blocks = manifest.blocks
-    there = {first for first, one in manifest.done.items() if store.has(first, one["end"], blocks.chunk)}
+    there = {
+        first
+        for first, one in manifest.done.items()
+        if isinstance(one.get("reached"), int) and store.has(first, one["end"], blocks.chunk)
+    }
     missing = [(first, end) for first, end in blocks.ranges() if first not in there]
     for first in set(manifest.done) - there:
         del manifest.done[first]
@@ -138,7 +142,7 @@ def _fill(store: TableStore, manifest: Manifest, cluster: Any, progress: bool) -
         closing(results(client, store, write_block, missing, resources_of(client), "table")) as made,
     ):
         bar.update(blocks.count - sum(end - first for first, end in missing))
-        for number, written in made:
+        for number, reached in made:
             first, end = missing[number]
-            manifest.add(first, end, {"reached": written.reached})
+            manifest.add(first, end, {"reached": reached})
             bar.update(end - first)

@@ -17,6 +17,7 @@ from vkssp.algorithms.choice import is_cpu
 from vkssp.cores import limit_cores
 from vkssp.cpu.device import CpuDevice
 from vkssp.dask.question import Facts, Opened, Question, check_version
+from vkssp.dask.step_times import SEARCH, WAIT, timed
 from vkssp.errors import DeviceError, DistanceOverflowError, MemoryShortageError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
@@ -166,7 +167,7 @@ class WorkerSolvers:
         DistanceOverflowError
             If a distance does not fit.
         """
-        with self._free(question) as place:
+        with self._free(question) as place, timed(SEARCH):
             try:
                 return self._block(place, question, first, end)
             except DeviceError as error:
@@ -235,7 +236,7 @@ class WorkerSolvers:
     def _free(self, question: Question) -> Iterator[_Place]:
         """Wait for a free device, preferably one that has a solver for the question."""
         check_version(question.version)
-        with self._change:
+        with timed(WAIT), self._change:
             places = self._places_for(question)
             while not (free := [place for place in places if place not in self._used]):
                 self._change.wait()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from vkssp.checks import flag, items_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
+from vkssp.graph.bulk import copy_to
 from vkssp.graph.metric import duration
 from vkssp.graph.units import Units
 from vkssp.solver.rescaling import PartGivenError, Rescalable, restarting
@@ -99,7 +100,7 @@ class Table:
             try:
                 for block in self:
                     for name, values in block.items():
-                        whole[name][at : at + len(values)] = values
+                        copy_to(whole[name][at : at + len(values)].reshape(-1), values.reshape(-1))
                     at += len(values)
                 return whole
             except PartGivenError:  # the next one is in larger units
