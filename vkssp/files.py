@@ -306,7 +306,11 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
 def check_folder(path: str | Path, marks: Sequence[str]) -> None:
     """Raise `FormatError` if `atomic_folder` could not make a folder at a path."""
     target = Path(os.path.realpath(path))
-    if target.exists() and not any((target / mark).is_file() for mark in marks):
+    try:
+        is_there = target.exists()
+    except OSError as error:  # such as a name that is too long
+        raise _unwritable(path, error) from error
+    if is_there and not any((target / mark).is_file() for mark in marks):
         raise FormatError(f"cannot write {path}: there is something else; choose another name")
     if not target.parent.is_dir():
         raise FormatError(f"cannot write {path}: {target.parent} is no folder; make it first")

@@ -80,6 +80,8 @@ def test_what_cannot_be_done(client: Any, tmp_path: Path) -> None:
         dask.map_regions("f", files, tmp_path / "c")
     with pytest.raises(QueryError, match="regions is"):
         dask.map_regions(farthest, [tmp_path / "a.graph"], tmp_path / "c")
+    with pytest.raises(QueryError, match="reading is 5; give a dictionary"):
+        dask.map_regions(farthest, files, tmp_path / "c", reading=5)
     with pytest.raises(FormatError, match=r"b\.graph does not exist"):
         dask.map_regions(farthest, {"b": tmp_path / "b.graph"}, tmp_path / "c")
     (tmp_path / "file").write_text("")

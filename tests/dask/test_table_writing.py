@@ -156,6 +156,14 @@ def test_names_and_what_else_is_there(client: Any, graph: Graph, tmp_path: Path)
     (tmp_path / "t.parquet").write_text("other")
     with pytest.raises(FormatError, match="there is something else"):
         table.write(tmp_path / "t.parquet")
+    with pytest.raises(FormatError, match="File name too long"):
+        table.write(tmp_path / f"{300 * 'a'}.zarr")
+    with pytest.raises(QueryError, match="is a name that no file can hold"):
+        table.write(tmp_path / "n.zarr", ["a", "b", "\ud800"], ["x", "y"])
+    for damaged in ("[]", '{"zarr_format": 3, "node_type": "group", "attributes": []}'):
+        (tmp_path / "d.zarr").mkdir(exist_ok=True)
+        (tmp_path / "d.zarr" / "zarr.json").write_text(damaged)
+        assert table_store.told_by(tmp_path / "d.zarr") == {}
     names = ["a", "b", "c"], ["x", "y"]
     table.write(tmp_path / "n.parquet", *names)
     assert dataset.dataset(tmp_path / "n.parquet").to_table()["origin_id"].to_pylist() == list("aabbcc")

@@ -15,7 +15,7 @@ from vkssp.dask import lazy as lazy_module
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.question import TableQuestion
 from vkssp.dask.worker_solvers import SOLVERS, WorkerSolvers
-from vkssp.errors import DeviceError, DistanceOverflowError, FormatError
+from vkssp.errors import ClusterError, DeviceError, DistanceOverflowError, FormatError
 from vkssp.solver.table_maker import table_of_nodes
 
 pytest.importorskip("distributed")
@@ -97,7 +97,7 @@ def test_forms_of_nodes_and_places() -> None:
         assert np.array_equal(dask.table(named, names, ["c"]).to_array().compute(), expected)
 
 
-def test_what_cannot_be_asked(saved: tuple[Graph, Path], tmp_path: Path) -> None:
+def test_what_cannot_be_asked(saved: tuple[Graph, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, path = saved
     for given, error, text in (
         (([144],), QueryError, "sources\\[0\\] is 144"),
@@ -109,6 +109,22 @@ def test_what_cannot_be_asked(saved: tuple[Graph, Path], tmp_path: Path) -> None
     ):
         with pytest.raises(error, match=text):
             dask.table(path, *given)
+    for ask, *given in (
+        (dask.pairs, None, [1]),
+        (dask.pairs, "all", [1]),
+        (dask.flows, None, [1], [[1]]),
+        (dask.skims, "all", [1], {}),
+        (dask.centrality, "all"),
+        (dask.distances, None),
+    ):
+        with pytest.raises(QueryError, match=r"sources is (None|'all'); give a list or an array of node ids"):
+            ask(path, *given)
+    with pytest.raises(QueryError, match="values has "):
+        dask.node_accessibility(path, None, 3)
+    for address in ("nowhere", "http://127.0.0.1:1"):
+        with monkeypatch.context() as patch, pytest.raises(ClusterError, match="no scheduler of dask answers at"):
+            patch.setattr("distributed.Client.__init__", lambda *given: given[len(given)])  # it would take long to end
+            dask.table(path, [1], cluster=address)
     for more, text in (
         ({"rows": 0}, "rows is 0"),
         ({"device": 0}, "VKSSP_DEVICE"),

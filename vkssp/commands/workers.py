@@ -47,7 +47,8 @@ def workers(args: argparse.Namespace) -> Iterator[Any]:
         return
     # After Ctrl-C there is no time to end processes in order; they end all the same, and what they leave is removed.
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
-    with local_cluster(args.device, silence_logs=logging.ERROR) as cluster, connected(cluster) as client:
+    # Workers would also tell of errors that this process tells of.
+    with local_cluster(args.device, silence_logs=logging.CRITICAL) as cluster, connected(cluster) as client:
         yield client
 
 

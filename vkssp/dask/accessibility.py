@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
-from vkssp.dask.asking import divided, means_of, plain, trips_between
+from vkssp.dask.asking import divided, means_of, plain_nodes, trips_between
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays
 from vkssp.dask.question import VALUE, Facts, Opened, Question, facts_by_row, num_origins, solver_of, sources_of
@@ -176,7 +176,10 @@ def node_accessibility(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    nodes, within = plain(sources, "sources"), limits.tolist() if isinstance(limits, np.ndarray) else limits
+    nodes, within = (
+        plain_nodes(sources, "sources", optional=True),
+        limits.tolist() if isinstance(limits, np.ndarray) else limits,
+    )
     means = means_of(algorithm, parameters, is_router=False, is_backward=flag(reverse, "reverse"))
     question = NodeAccessibilityQuestion(source_of(graph), means, np.asarray(values), within, decays, nodes)
     return arrays(question, *divided(question, cluster, rows))[VALUE]

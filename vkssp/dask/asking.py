@@ -73,6 +73,22 @@ def plain(ends: Any, name: str) -> Any:
     return found
 
 
+def plain_nodes(nodes: Any, name: str, *, optional: bool = False) -> Any:
+    """Return nodes as `plain` does, or None if they are `optional`.
+
+    Raises
+    ------
+    QueryError
+        If they are no list of nodes; the message calls them `name`.
+    """
+    if (nodes is None and not optional) or isinstance(nodes, str):
+        raise QueryError(f"{name} is {shown(nodes)}; give a list or an array of node ids")
+    found = plain(nodes, name)
+    if are_places(found):
+        raise QueryError(f"{name} are places; give nodes, such as those of Router.nearest_nodes")
+    return found
+
+
 def _plain(ends: Any, name: str) -> Any:
     if isinstance(ends, str) or not (is_many(ends) or hasattr(ends, "__array__") or hasattr(ends, "__iter__")):
         raise QueryError(f"{name} is {shown(ends)}; give a list of places or of nodes")

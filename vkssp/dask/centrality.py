@@ -11,7 +11,7 @@ import numpy as np
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
-from vkssp.dask.asking import divided, means_of, plain
+from vkssp.dask.asking import divided, means_of, plain_nodes
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays, asked, delayed, tree_sum
 from vkssp.dask.question import VALUE, Facts, Opened, Question, facts_by_row, solver_of, sources_of
@@ -146,7 +146,7 @@ def centrality(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    nodes = plain(sources, "sources")
+    nodes = plain_nodes(sources, "sources", optional=True)
     means = means_of(algorithm, parameters, is_router=False, is_backward=flag(reverse, "reverse"))
     question = CentralityQuestion(source_of(graph), means, nodes, limit)
     return arrays(question, *divided(question, cluster, rows))
@@ -235,7 +235,7 @@ def straightness(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    nodes = plain(sources, "sources")
+    nodes = plain_nodes(sources, "sources", optional=True)
     means = means_of(algorithm, parameters, is_router=False, is_backward=flag(reverse, "reverse"))
     question = StraightnessQuestion(source_of(graph), means, nodes, limit)
     return arrays(question, *divided(question, cluster, rows))[VALUE]

@@ -191,20 +191,27 @@ def connected(cluster: Any = None) -> Iterator[Any]:
         raise QueryError(
             f"cluster is {shown(cluster)}; give a Client, a cluster of dask, or the address of a scheduler"
         )
+    if isinstance(cluster, str):  # a client that fails on it could not be closed
+        try:
+            import_module("distributed.comm").get_address_host(cluster)
+        except ValueError as error:
+            raise _no_scheduler(cluster, error) from None
     waiting = Timer(_PATIENCE_S, _log.warning, ("no scheduler answers yet at %s; waiting", shown(cluster)))
     waiting.daemon = True
     waiting.start()
     try:
         client = dask.Client(cluster, set_as_default=False, timeout=WAIT_S)
     except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"no scheduler of dask answers at {shown(cluster)}; start one, or check it ({error})"
-        ) from None
+        raise _no_scheduler(cluster, error) from None
     finally:
         waiting.cancel()
     with client:
         _register(client, None)
         yield client
+
+
+def _no_scheduler(address: Any, error: Exception) -> ClusterError:
+    return ClusterError(f"no scheduler of dask answers at {shown(address)}; start one, or check it ({error})")
 
 
 def _register(client: Any, cores: int | None) -> None:

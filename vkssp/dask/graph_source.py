@@ -45,7 +45,7 @@ class Hash:
                 self._text(key)
                 self.add(one)
         elif isinstance(value, np.ndarray | list | tuple):
-            items = list(value)
+            items = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else list(value)
             self._text(f"list {len(items)}")
             for item in items:
                 self.add(item)

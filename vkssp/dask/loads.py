@@ -12,7 +12,7 @@ import numpy as np
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import array_of, flag, is_many, listed
-from vkssp.dask.asking import divided, means_of, plain
+from vkssp.dask.asking import divided, means_of, plain_nodes
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import delayed, tree_sum
 from vkssp.dask.question import Facts, Opened, Question, solver_of, sources_of
@@ -174,7 +174,7 @@ def betweenness(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    nodes = plain(sources, "sources")
+    nodes = plain_nodes(sources, "sources", optional=True)
     if nodes is not None and sample is not None:
         raise QueryError("both sources and sample are given; give one of them")
     means = means_of(algorithm, parameters, is_router=False)
@@ -219,7 +219,7 @@ def flows(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    begin, end, given = plain(sources, "sources"), plain(targets, "targets"), _amounts(demand)
+    begin, end, given = plain_nodes(sources, "sources"), plain_nodes(targets, "targets"), _amounts(demand)
     if given.ndim == 1 and isinstance(begin, np.ndarray) and isinstance(end, np.ndarray) and len(begin) == len(end):
         if len(given) == len(begin):  # pairs of one source together, which take one search
             order = np.argsort(begin, kind="stable")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag
-from vkssp.dask.asking import divided, means_of, plain, trips_between
+from vkssp.dask.asking import divided, means_of, plain_nodes, trips_between
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays
 from vkssp.dask.question import Facts, Opened, Question, facts_by_row, num_origins, solver_of
@@ -126,7 +126,7 @@ def nearest(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    nodes, means = plain(sources, "sources"), means_of(algorithm, parameters, is_router=False)
+    nodes, means = plain_nodes(sources, "sources"), means_of(algorithm, parameters, is_router=False)
     given = None if offsets is None else np.asarray(offsets)
     question = NearestQuestion(source_of(graph), means, nodes, given, limit, count, flag(reverse, "reverse"))
     return arrays(question, *divided(question, cluster, rows))

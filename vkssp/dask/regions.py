@@ -173,6 +173,8 @@ def map_regions(
         raise QueryError(f"function is {shown(function)}; give a function of a router and a name")
     if not isinstance(regions, Mapping) or not all(isinstance(name, str) for name in regions):
         raise QueryError(f"regions is {shown(regions)}; give a dictionary of names and files")
+    if reading is not None and not isinstance(reading, Mapping):
+        raise QueryError(f"reading is {shown(reading)}; give a dictionary of arguments of read_graph")
     files = {name: str(path_of(path, f"regions[{name!r}]").absolute()) for name, path in regions.items()}
     folder = path_of(cache, "cache").absolute()
     try:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import values_of_arcs
-from vkssp.dask.asking import are_places, divided, means_of, plain
+from vkssp.dask.asking import divided, means_of, plain_nodes
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays
 from vkssp.dask.question import Facts, Opened, Question, solver_of
@@ -96,9 +96,7 @@ def skims(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    begin, end = plain(sources, "sources"), plain(targets, "targets")
-    if any(one is None or isinstance(one, str) or are_places(one) for one in (begin, end)):
-        raise QueryError("sources and targets are nodes; give lists of these")
+    begin, end = plain_nodes(sources, "sources"), plain_nodes(targets, "targets")
     given = {name: np.asarray(array) for name, array in values.items()} if isinstance(values, Mapping) else values
     question = SkimsQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), begin, end, given)
     return arrays(question, *divided(question, cluster, rows))

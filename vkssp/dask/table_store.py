@@ -179,7 +179,7 @@ class TableStore:
 
 def told_by(path: Path) -> dict[str, Any]:
     """Return what a complete folder is the answer to; nothing if it does not say so."""
-    with suppress(OSError, ValueError, KeyError, QueryError):
+    with suppress(OSError, ValueError, TypeError, AttributeError, KeyError, QueryError):  # also of damaged files
         if path.suffix.lower() == PARQUET:
             found = json.loads((path / PARQUET_MARK).read_text("utf-8"))
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vkssp.arrow_file import pyarrow_for
-from vkssp.checks import flag, path_of
+from vkssp.checks import flag, is_storable, path_of, shown
 from vkssp.dask.blocks import Blocks
 from vkssp.dask.cluster import connected, resources_of
 from vkssp.dask.driver import results
@@ -92,12 +92,12 @@ def write_table(
     check_name(path)
     progress, target = flag(progress, "progress"), Path(os.path.realpath(path))
     rows, columns = names_of(facts.table(), sources, targets)
+    if wrong := [name for ids in (rows, columns) for name in ids if isinstance(name, str) and not is_storable(name)]:
+        raise QueryError(f"{shown(wrong[0])} is a name that no file can hold; give sources and targets other names")
     told = {
         "vkssp": question.version,
         "graph": question.graph.digest,
-        "question": hash_of(
-            [question.token, *(ids if isinstance(ids, range) else list(ids) for ids in (rows, columns))]
-        ),
+        "question": hash_of([question.token, rows, columns]),
     }
     aside, here = _aside(target), told_by(target)
     if told.items() <= here.items() and isinstance(here.get("reached"), int):

@@ -9,7 +9,7 @@ from typing import Any
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag, items_of, shown
-from vkssp.dask.asking import are_places, divided, means_of, plain
+from vkssp.dask.asking import are_places, divided, means_of, plain, plain_nodes
 from vkssp.dask.blocks import Blocks
 from vkssp.dask.cluster import connected, resources_of
 from vkssp.dask.driver import FEW_AHEAD, results
@@ -312,9 +312,7 @@ def distances(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    nodes = plain(sources, "sources")
-    if are_places(nodes):
-        raise QueryError("sources are places; give nodes, such as those of Router.nearest_nodes")
+    nodes = plain_nodes(sources, "sources")
     question = table_question(graph, nodes, ALL, "weight", limit, False, "default", algorithm, parameters)
     return arrays(question, *divided(question, cluster, rows))["weight"]
 
@@ -354,8 +352,6 @@ def pairs(
     FormatError
         If `graph` is no file of a saved graph.
     """
-    begin, end = plain(sources, "sources"), plain(targets, "targets")
-    if end is None or isinstance(end, str) or are_places(begin) or are_places(end):
-        raise QueryError("sources and targets are nodes, the ends of each pair; give as many of each")
+    begin, end = plain_nodes(sources, "sources"), plain_nodes(targets, "targets")
     question = PairsQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), begin, end)
     return arrays(question, *divided(question, cluster, rows))[VALUE]
