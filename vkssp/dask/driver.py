@@ -194,7 +194,7 @@ def _shown(client: Any, futures: list[Any]) -> Iterator[None]:
     """Show how many of the tasks that futures need have ended."""
     from distributed.diagnostics.progressbar import ProgressBar
 
-    class Watch(ProgressBar):  # type: ignore[misc]
+    class Watch(ProgressBar):
         """Progress of the tasks that futures need, which the scheduler tells several times a second."""
 
         def _draw_bar(self, *, all: int, remaining: int, **others: Any) -> None:

@@ -204,8 +204,8 @@ def _opened(folder: str, name: str, inode: int, changed: int) -> Any:
 
 @lru_cache(maxsize=1)
 def _writers() -> ThreadPoolExecutor:
-    """Return the threads that write the chunks of all tasks of this process; two, where one waits for the disk."""
-    return ThreadPoolExecutor(max(2, num_cores()), "vkssp-chunk")
+    """Return the threads that write the chunks of all tasks of this process; some of them wait for the disk."""
+    return ThreadPoolExecutor(2 * num_cores(), "vkssp-chunk")
 
 
 def _zarr() -> Any:
