@@ -54,6 +54,31 @@ def test_results_come_in_order_and_few_wait_for_an_earlier_one(client: Any) -> N
     assert 10 <= waiting < 150, "the others wait"
 
 
+def test_progress_of_lazy_collections(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts the tasks below the collections while they are under way."""
+    shown, delayed = list[tuple[int, int]](), pytest.importorskip("dask").delayed
+    gate.clear()
+
+    class Bar:
+        n, total = 0, 0
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def update(self, count: int) -> None:
+            self.n += count
+            shown.append((self.n, self.total))
+            gate.set()
+
+    monkeypatch.setattr(driver, "progress_bar", lambda **settings: Bar())
+    parts = [delayed(task)("question", number) for number in range(8)]
+    assert driver.computed(client, [delayed(sum)(parts), delayed(max)(parts)], progress=True) == [28, 7]
+    assert shown[0][0] < 10 <= shown[0][1] and sorted(shown) == shown
+
+
 def test_errors_of_lazy_collections(client: Any) -> None:
     delayed = pytest.importorskip("dask").delayed
     assert driver.computed(client, [delayed(task)("question", 3)]) == [3]
