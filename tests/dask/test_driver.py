@@ -36,7 +36,7 @@ def test_results_come_in_order_and_few_wait_for_an_earlier_one(client: Any) -> N
 
     def ask() -> None:
         with closing(
-            driver.results(client, "question", task, [(at,) for at in range(300)], None, ordered=True)
+            driver.results(client, "question", task, [(at,) for at in range(150)], None, ordered=True)
         ) as made:
             found.extend(number for number, result in made if number == result)
 
@@ -46,12 +46,12 @@ def test_results_come_in_order_and_few_wait_for_an_earlier_one(client: Any) -> N
     last = -1
     while time.monotonic() < until and (len(begun) < 10 or len(begun) != last):
         last = len(begun)
-        time.sleep(0.3)
+        time.sleep(0.2)
     waiting = len(begun)
     gate.set()
     asking.join(60)
-    assert found == list(range(300)) and sorted(begun) == found
-    assert 10 <= waiting < 150, "the others wait"
+    assert found == list(range(150)) and sorted(begun) == found
+    assert 10 <= waiting < 100, "the others wait"
 
 
 def test_progress_of_lazy_collections(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
