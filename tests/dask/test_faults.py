@@ -22,6 +22,7 @@ from vkssp import ClusterError, Solver
 from vkssp.dask import cluster as module
 
 pytest.importorskip("distributed")
+config = pytest.importorskip("dask.config")
 dask, zarr = pytest.importorskip("vkssp.dask"), pytest.importorskip("zarr")
 pytestmark = pytest.mark.slow
 
@@ -68,6 +69,7 @@ def test_workers_that_are_killed_in_a_loop(tmp_path: Path) -> None:
     killed, is_over, manifest = list[int](), threading.Event(), tmp_path / "t.zarr.partial" / "manifest.jsonl"
     with dask.local_cluster("cpu", workers=2) as local, dask.connected(local) as client:
         table = dask.table(tmp_path / "grid.graph", np.arange(3600), "all", rows=9, cluster=client)
+        assert config.get("distributed.deploy.lost-worker-timeout") >= 600, "workers that start slowly are not given up"
 
         def kill() -> None:
             """Kill a worker, and then both, whenever some blocks more have been written."""

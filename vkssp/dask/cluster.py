@@ -29,6 +29,8 @@ _HOST = "127.0.0.1"
 _WHAT = "computations on clusters need"
 #: Seconds in which a scheduler must answer, and after which a warning says that it has not done so yet.
 WAIT_S, _PATIENCE_S = 60, 5
+# Seconds after which a worker of this machine is back that has ended: on a busy one it loads libraries for long.
+_BACK_S = 600
 
 
 def distributed() -> Any:

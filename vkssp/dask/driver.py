@@ -23,7 +23,7 @@ from vkssp.terminal import progress_bar
 _log: logging.Logger = logger(__name__)
 # Tasks under way for each that runs, so that workers need not wait for the next one, and attempts of a task: each of
 # these ends a worker several times, or loses a device twice.
-_AHEAD, _ATTEMPTS = 32, 4
+_AHEAD, _ATTEMPTS = 16, 4
 #: Tasks under way for each that runs if their results are large.
 FEW_AHEAD = 2
 # Seconds in which tasks end that are asked for in one message, while others are under way.
