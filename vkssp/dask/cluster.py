@@ -29,7 +29,7 @@ _HOST = "127.0.0.1"
 _WHAT = "computations on clusters need"
 #: Seconds in which a scheduler must answer, and after which a warning says that it has not done so yet.
 WAIT_S, _PATIENCE_S = 60, 5
-# Seconds after which a worker of this machine is back that has ended: on a busy one it loads libraries for long.
+# Seconds in which a worker of this machine that has ended is back: on a busy one it loads libraries for long.
 _BACK_S = 600
 
 
@@ -105,6 +105,8 @@ def local_cluster(
     }
     scheduler = {"cls": dask.Scheduler, "options": {"host": _HOST, "port": 0, "dashboard_address": f"{_HOST}:0"}}
     quiet = {"silence_logs": logging.WARNING}
+    # Dask would give up a worker that has ended and is not back in time, for ever; its nanny starts it anew.
+    import_module("dask.config").set({"distributed.deploy.lost-worker-timeout": _BACK_S})
     cluster = dask.SpecCluster(workers=spec, scheduler=scheduler, name=f"vkssp-{os.getpid()}", **quiet)
     cpus = sum(map(is_cpu, named))
     with dask.Client(cluster, set_as_default=False) as client:
