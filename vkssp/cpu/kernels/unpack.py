@@ -18,7 +18,7 @@ import numpy as np
 
 from vkssp.cpu.kernels.below import BEGIN, BEYOND, GROUP, Below
 from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Labels, Tree, climb, walk
-from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint8s, Uint32s
+from vkssp.cpu.kernels.types import Flag, Index, Int64s, Uint8s, Uint32s
 from vkssp.cpu.kernels.vectors import fetch, greater
 from vkssp.jit import inlined, jit
 
