@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from vkssp.errors import DeviceError
-from vkssp.gpu.ffi import NOT_READY, TIMEOUT, array, call, constant, create, ffi, lib, struct
+from vkssp.gpu.ffi import NOT_READY, SUCCESS, TIMEOUT, array, call, constant, create, ffi, lib, struct
 from vkssp.resource import Resource
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ PATIENCE = 600.0
 #: queries take less, and beside longer ones it does not matter. A software device needs the core itself.
 POLLING_NS = 300_000
 _SLICE_NS = 200_000_000  # length of one wait; Python can handle Ctrl-C between two waits
+_RESULT_64 = 0x1  # VK_QUERY_RESULT_64_BIT
 _COMPUTE_STAGE, _TRANSFER_STAGE, _HOST_STAGE = 0x800, 0x1000, 0x4000
 _SHADER_READ_WRITE, _TRANSFER_READ_WRITE, _HOST_READ_WRITE = 0x20 | 0x40, 0x800 | 0x1000, 0x2000 | 0x4000
 _COMPUTE, _TRANSFER = (_COMPUTE_STAGE, _SHADER_READ_WRITE), (_TRANSFER_STAGE, _TRANSFER_READ_WRITE)
@@ -64,8 +65,7 @@ class Timestamps(Resource):
         if not self.period:
             return [0.0] * count
         ticks = ffi.new("uint64_t[]", count)
-        flags = constant("VK_QUERY_RESULT_64_BIT")
-        call("vkGetQueryPoolResults", self.device.handle, self.handle, first, count, 8 * count, ticks, 8, flags)
+        call("vkGetQueryPoolResults", self.device.handle, self.handle, first, count, 8 * count, ticks, 8, _RESULT_64)
         return [float(tick) * self.period * 1e-6 for tick in ticks]
 
     def _release(self) -> None:
@@ -87,6 +87,13 @@ class Recording(Resource):
     copies : bool
         Whether the recording only copies between shared buffers; it is then submitted to the transfer queue, which
         can work while the compute queue does.
+
+    Attributes
+    ----------
+    pending : bool
+        Whether a submission may not have ended yet.
+    key : object
+        What tells the recorded commands from others, as given to `record`; None if nothing does.
     """
 
     def __init__(self, device: Device, owner: Resource | None = None, *, copies: bool = False) -> None:
@@ -94,6 +101,7 @@ class Recording(Resource):
         self._family = device.transfer_family if copies else device.family
         self._queue = device.transfer_queue if copies else device.queue
         self.pending = False
+        self.key: object = None
         self._with: Recording | None = None  # the recording of the same submission, whose fence stands for both
         # Vulkan allows null handles to be destroyed, so `close` also works after a partial failure.
         self._pool = self._fence = ffi.NULL
@@ -122,15 +130,17 @@ class Recording(Resource):
         self._barrier, self._begin_info = struct("VkMemoryBarrier"), struct("VkCommandBufferBeginInfo")
 
     @contextmanager
-    def record(self) -> Iterator[Self]:
-        """Record the commands of the block in place of the old ones."""
+    def record(self, key: object = None) -> Iterator[Self]:
+        """Record the commands of the block in place of the old ones; a key tells what they are, see `key`."""
         self._check_open()
         self.wait()
+        self.key = None
         call("vkBeginCommandBuffer", self.handle, self._begin_info)
         try:
             yield self
         finally:
             call("vkEndCommandBuffer", self.handle)
+        self.key = key
 
     def bind(self, bindings: Bindings) -> None:
         """Bind a kernel's pipeline and its buffers."""
@@ -214,19 +224,27 @@ class Recording(Resource):
             self._with.wait()
             self.pending, self._with = False, None
             return
-        handle, deadline = self.device.handle, time.monotonic() + PATIENCE
-        if self.device.info.kind != "cpu" and self.device.polling.acquire(blocking=False):
-            try:
-                end = time.perf_counter_ns() + POLLING_NS
-                while lib.vkGetFenceStatus(handle, self._fence) == NOT_READY and time.perf_counter_ns() < end:
-                    pass
-            finally:
-                self.device.polling.release()
-        while call("vkWaitForFences", handle, 1, self._fences, 1, _SLICE_NS, allow=(TIMEOUT,)) == TIMEOUT:
-            if self.device.is_abandoned or time.monotonic() > deadline:
-                raise self.device.abandon(f"has not answered for {PATIENCE:.0f} s; it may hang")
+        handle = self.device.handle
+        if not self._is_polled(handle):
+            deadline = time.monotonic() + PATIENCE
+            while call("vkWaitForFences", handle, 1, self._fences, 1, _SLICE_NS, allow=(TIMEOUT,)) == TIMEOUT:
+                if self.device.is_abandoned or time.monotonic() > deadline:
+                    raise self.device.abandon(f"has not answered for {PATIENCE:.0f} s; it may hang")
         call("vkResetFences", handle, 1, self._fences)
         self.pending = False
+
+    def _is_polled(self, handle: Any) -> bool:
+        """Poll the fence for a moment, and return whether it says that the submission has been executed."""
+        device, code = self.device, NOT_READY
+        if device.info.kind == "cpu" or not device.polling.acquire(blocking=False):
+            return False
+        try:
+            end = time.perf_counter_ns() + POLLING_NS
+            while code == NOT_READY and time.perf_counter_ns() < end:
+                code = lib.vkGetFenceStatus(handle, self._fence)
+        finally:
+            device.polling.release()
+        return bool(code == SUCCESS)
 
     def _check_open(self) -> None:
         if self.closed:
