@@ -8,6 +8,10 @@ The graph is searched without a hierarchy by what `auto` chooses, and prepared b
 limits: an empty submission, with a thread that sleeps until it has ended and with one that polls, and copies of bytes
 from the device to new memory of the host and to memory that is used again. Answers are compared with the compiled
 Dijkstra's.
+
+A second table says where the time of a call goes: to the host before the first submission, to the driver and the device
+(from the beginning of each submission to the end of the wait for it), to the host between submissions, and to the host
+after the last one.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -41,12 +46,65 @@ from vkssp.terminal import print_lines
 
 #: Nodes whose distances are compared with Dijkstra's, calls before those that count, and bytes of a copy.
 CHECKED, WARM_UP, COPIED = 3, 10, 256 << 20
+#: Calls whose parts are told apart, at most.
+MOST_PARTS = 100
 
 
 def check(is_right: bool, what: str) -> None:
     """End the script if a condition is false."""
     if not is_right:
         raise SystemExit(f"wrong {what}")
+
+
+class Parts:
+    """Clock of a call: what passes before the first submission, in submissions and waits, between, and after them.
+
+    Attributes
+    ----------
+    submissions : int
+        Number of submissions since `begin`.
+    """
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with a call."""
+        self.submissions, self._began, self._first, self._last, self._busy = 0, time.perf_counter(), 0.0, 0.0, 0.0
+
+    def end(self) -> tuple[float, float, float, float]:
+        """Return the milliseconds of the parts of the call; without a submission all of it is before the first one."""
+        now = time.perf_counter()
+        if not self.submissions:
+            return 1e3 * (now - self._began), 0.0, 0.0, 0.0
+        between = self._last - self._first - self._busy
+        return 1e3 * (self._first - self._began), 1e3 * self._busy, 1e3 * between, 1e3 * (now - self._last)
+
+    def watch(self) -> ExitStack:
+        """Return a block in which submissions and waits are noted."""
+        submit, wait, depth = Recording.submit, Recording.wait, 0
+
+        def timed(act: Callable[..., None], is_submission: bool) -> Callable[..., None]:
+            def noted(recording: Recording, *given: Any) -> None:
+                nonlocal depth
+                if depth or not (is_submission or recording.pending):
+                    act(recording, *given)
+                    return
+                began, depth = time.perf_counter(), 1
+                try:
+                    act(recording, *given)
+                finally:
+                    self._last, depth = time.perf_counter(), 0
+                self._first = self._first if self.submissions else began
+                self._busy += self._last - began
+                self.submissions += is_submission
+
+            return noted
+
+        stack = ExitStack()
+        stack.enter_context(patch.object(Recording, "submit", timed(submit, True)))
+        stack.enter_context(patch.object(Recording, "wait", timed(wait, False)))
+        return stack
 
 
 class Record:
@@ -56,7 +114,8 @@ class Record:
     ----------
     rows : list of dict
         For each kind of call its name, milliseconds of the first call and of the others (quartiles), on the device if
-        known, and bytes that the host gets.
+        known, and bytes that the host gets; of some also the parts of calls, medians of milliseconds, as `Parts` tells
+        them, and the number of submissions.
     """
 
     def __init__(self) -> None:
@@ -71,8 +130,9 @@ class Record:
         warm_up: int = 1,
         nbytes: int = 0,
         device_ms: Callable[[], float] | None = None,
+        parts: bool = False,
     ) -> None:
-        """Time calls by their numbers, without what releasing their results takes."""
+        """Time calls by their numbers, without what releasing their results takes; and perhaps the parts of calls."""
         call_ms, on_device = [], []
         for turn in range(warm_up + calls):
             began = time.perf_counter()
@@ -83,7 +143,20 @@ class Record:
             del result
         row = {"name": name, "first_ms": call_ms[0], "call_ms": quartiles(call_ms[warm_up:]), "bytes": nbytes}
         row["device_ms"] = quartiles(on_device[warm_up:]) if any(on_device) else None
+        if parts:
+            row["parts_ms"], row["submissions"] = self._parts_of(call, warm_up, min(calls, MOST_PARTS))
         self.rows.append(row)
+
+    def _parts_of(self, call: Callable[[int], object], first: int, calls: int) -> tuple[list[float], int]:
+        """Return medians of the parts of further calls, and the number of submissions of the last one."""
+        clock, found = Parts(), []
+        with clock.watch():
+            for turn in range(first, first + calls):
+                clock.begin()
+                result = call(turn)
+                found.append(clock.end())
+                del result
+        return np.median(found, axis=0).tolist(), clock.submissions
 
 
 def quartiles(values: Sequence[float]) -> list[float]:
@@ -103,7 +176,7 @@ def limits(device: Device, record: Record, calls: int) -> None:
 
         with patch.object(recordings, "POLLING_NS", 0):
             record.time("an empty submission, sleeping", calls, submit, warm_up=WARM_UP)
-        record.time("an empty submission", calls, submit, warm_up=WARM_UP)
+        record.time("an empty submission", calls, submit, warm_up=WARM_UP, parts=True)
     nbytes = min(COPIED, device.limits.allocation)
     host_blocks.forget()
     with Buffer(device, nbytes, name="the copied bytes", bound=False, shared=True) as source:
@@ -137,9 +210,9 @@ def unprepared(graph: Graph, device: Device, record: Record, args: argparse.Name
         def read(turn: int) -> Distances:
             return solver.distances(nodes[turn])
 
-        record.time("a tree, not prepared", args.calls, search, warm_up=WARM_UP, device_ms=on_device)
+        record.time("a tree, not prepared", args.calls, search, warm_up=WARM_UP, device_ms=on_device, parts=True)
         nbytes = 4 * graph.num_nodes
-        record.time("the same, read", args.calls, read, nbytes=nbytes, warm_up=WARM_UP, device_ms=on_device)
+        record.time("the same, read", args.calls, read, nbytes=nbytes, warm_up=WARM_UP, device_ms=on_device, parts=True)
         return solver.algorithm
 
 
@@ -165,11 +238,14 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
         def pair(turn: int) -> int:
             return solver.distance(nodes[turn], nodes[turn + 1])
 
-        record.time("a tree", args.calls, search, warm_up=WARM_UP, device_ms=on_device)
+        def path(turn: int) -> object:
+            return solver.path(nodes[turn], nodes[turn + 1])
+
+        record.time("a tree", args.calls, search, warm_up=WARM_UP, device_ms=on_device, parts=True)
         nbytes = 4 * graph.num_nodes
-        record.time("a tree, read", args.calls, read, nbytes=nbytes, warm_up=WARM_UP, device_ms=on_device)
-        record.time("a pair", args.calls, pair, warm_up=WARM_UP, device_ms=on_device)
-        record.time("a path", args.calls, lambda turn: solver.path(nodes[turn], nodes[turn + 1]), warm_up=WARM_UP)
+        record.time("a tree, read", args.calls, read, nbytes=nbytes, warm_up=WARM_UP, device_ms=on_device, parts=True)
+        record.time("a pair", args.calls, pair, warm_up=WARM_UP, device_ms=on_device, parts=True)
+        record.time("a path", args.calls, path, warm_up=WARM_UP, parts=True)
         record.time(f"{args.pairs:,} pairs", 9, lambda _: solver.pairs(*some))
         for count in args.square:
             sets, name = rng.integers(0, graph.num_nodes, (12, 2, count)), f"a table of {count:,} by {count:,}"
@@ -234,7 +310,13 @@ def report(result: dict[str, Any]) -> list[str]:
         (row["name"], spread(row["call_ms"]), spread(row["device_ms"]), number(row["first_ms"]), rate(row))
         for row in result["rows"]
     ]
-    return [*lines, *table(header, of)]
+    parts = ("", "before", "driver and device", "between", "after", "submissions")
+    told = [
+        (row["name"], *map(number, row["parts_ms"]), str(row["submissions"]))
+        for row in result["rows"]
+        if "parts_ms" in row
+    ]
+    return [*lines, *table(header, of), "", "where the time goes, milliseconds, medians", "", *table(parts, told)]
 
 
 def main() -> int:

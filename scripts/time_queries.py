@@ -33,9 +33,9 @@ from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
 #: Methods to find routes, by the attributes of `phast` that they replace.
-WAYS: dict[str, dict[str, Callable[..., bool]]] = {
+WAYS: dict[str, dict[str, Callable[..., int]]] = {
     "sweep and walk": {"can_unpack": lambda *_: False},
-    "unpacked": {"is_unpacking_faster": lambda *_: True},
+    "unpacked": {"longest_path": lambda *_: UNREACHABLE - 1},
     "the faster one": {},
 }
 #: Trees and routes compared with Dijkstra's, and pairs in one call.

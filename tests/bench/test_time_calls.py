@@ -37,6 +37,10 @@ def test_calls_are_timed(
     assert all(0 < row["call_ms"][1] <= row["call_ms"][0] <= row["call_ms"][2] for row in rows)
     assert {"a tree", "a pair", "an empty submission", "a table of 7 by 5"} <= {row["name"] for row in rows}
     assert all(row["name"] in told for row in rows)
+    submissions = {row["name"]: row["submissions"] for row in rows if "parts_ms" in row}
+    assert submissions["a tree"] == submissions["a pair"] == submissions["a path"] == 1
+    parts = {row["name"]: row["parts_ms"] for row in rows if "parts_ms" in row}
+    assert all(0 <= part < 1000 for of_call in parts.values() for part in of_call) and parts["a pair"][1] > 0
 
 
 @pytest.mark.usefixtures("may_use_vulkan")

@@ -16,7 +16,7 @@ from tests.support.hierarchies import lists
 from tests.support.resources import own_recordings, watch_closing
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.algorithms import phast
-from vkssp.cch import unpack
+from vkssp.cch import pairs, unpack
 from vkssp.cch.topology import supernodes_below
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -82,9 +82,26 @@ def test_paths_are_those_of_other_algorithms(device: Device, graph: Graph, seed:
     same_paths(graph, device, np.random.default_rng(seed))
 
 
-def test_paths_are_unpacked(device: Device, unpacked: list[bool]) -> None:
+def test_paths_are_unpacked(device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]) -> None:
+    monkeypatch.setattr(pairs, "_LEAST", 1)  # so that buffers are made anew for more pairs than before
     same_paths(grid(17), device, np.random.default_rng(1))
     assert unpacked and all(unpacked)
+
+
+def test_a_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    submitted, submit = list[Recording](), Recording.submit
+
+    def noted(self: Recording, first: Recording | None = None) -> None:
+        submitted.append(self)
+        submit(self, first)
+
+    with Solver(prepare(grid(17)), "phast", device) as solver:
+        solver.warm_up()
+        monkeypatch.setattr(Recording, "submit", noted)
+        for seeds, targets in (([(0, 0)], [(288, 0)]), ([(5, 2), (9, 0)], [(200, 1), (3, 9)]), ([(7, 0)], [(7, 0)])):
+            submitted.clear()
+            assert solver.search_path(seeds, targets) is not None
+            assert len(submitted) == 1
 
 
 @pytest.mark.parametrize(
@@ -232,9 +249,9 @@ def test_long_paths_in_small_graphs_are_walked_on_a_gpu(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
 ) -> None:
     gpu: Any = SimpleNamespace(info=SimpleNamespace(kind="discrete"))
-    assert unpack.is_unpacking_faster(gpu, 1_000_000, 100.0)
-    assert not unpack.is_unpacking_faster(gpu, 1_000_000, 100_000.0)
-    monkeypatch.setattr(phast, "is_unpacking_faster", lambda _, num_nodes, arcs: num_nodes > 20 * arcs)
+    assert 100 * 7 < unpack.longest_path(gpu, 1_000_000, 7.0) < 100_000 * 7
+    assert unpack.longest_path(gpu, 1 << 30, 1e6) == unpack.longest_path(device, 9, 1.0) == UNREACHABLE - 1
+    monkeypatch.setattr(phast, "longest_path", lambda _, num_nodes, mean: int(num_nodes * mean / 20))
     same_paths(grid(12), device, np.random.default_rng(6), rounds=20)
     with Solver(prepare(grid(12)), "phast", device) as solver:
         unpacked.clear()
@@ -261,7 +278,7 @@ def test_paths_are_unpacked_without_memory_for_walks(
     def full(*_: Any, **__: Any) -> None:
         raise DeviceError("a route on this graph needs more than there is")
 
-    monkeypatch.setattr(phast, "is_unpacking_faster", lambda *_: False)
+    monkeypatch.setattr(phast, "longest_path", lambda *_: 0)
     monkeypatch.setattr(phast, "PathWalker", full)
     same_paths(grid(9), device, np.random.default_rng(7))
     assert unpacked and all(unpacked)

@@ -8,7 +8,8 @@ many as those of nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,12 +31,12 @@ from vkssp.cch import query_pairs
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, unfit
 from vkssp.cch.label_pairs import LabelPairs
 from vkssp.cch.labels import Labels
-from vkssp.cch.pairs import KEPT, Pairs
+from vkssp.cch.pairs import KEPT, Pair, Pairs
 from vkssp.cch.path_batch import PathBatch, can_batch
 from vkssp.cch.path_entries import PathEntries
 from vkssp.cch.query_pairs import QueryPairs, room_of
 from vkssp.cch.top import TOP_CONSTANT, climb_kernel, record_climb, top_bytes
-from vkssp.cch.unpack import Unpacker, can_unpack, is_unpacking_faster
+from vkssp.cch.unpack import Unpacker, can_unpack, longest_path
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
@@ -216,7 +217,8 @@ class Phast(Resource):
         self.label_pairs: LabelPairs | None = None
         self.query_pairs: QueryPairs | None = None
         self._path_batch: PathBatch | None = None
-        self._last_pairs: tuple[Uint32s, Uint32s] | None = None
+        # The pairs of the last search, if they are few, their distances, and whether unpacking of the path has begun.
+        self._last_pairs: tuple[list[Pair], list[int], bool] | None = None
         self._make_room(MAX_TERMINALS)
 
     def _make_room(self, count: int) -> None:
@@ -269,26 +271,47 @@ class Phast(Resource):
         length = np.repeat(hierarchy.num_ancestors, hierarchy.size)
         return levels_of(bounds, length, self._device, self._size)
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
-        """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
-        terminals = np.array([*seeds, *targets], np.uint32).reshape(-1)
-        if terminals.nbytes <= self.terminals.nbytes:  # no path is walked back for more terminals
-            self.terminals.view()[: len(terminals)] = terminals
+    def search(
+        self,
+        seeds: Sequence[Terminal],
+        targets: Sequence[Terminal] = (),
+        limit: int | None = None,
+        unpacker: Unpacker | None = None,
+    ) -> Outcome:
+        """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances.
+
+        An unpacker begins to unpack the path to the best target in the same submission.
+        """
+        if len(seeds) + len(targets) <= 2 * MAX_TERMINALS:  # no path is walked back for more terminals
+            words = [word for terminal in (*seeds, *targets) for word in terminal]
+            self.terminals.words[0 : len(words)] = words
         self._seeds_of_last, self._is_swept, self._last_pairs = list(seeds), False, None
         if not targets:
             return self._run()
-        both = [(*self._ranked(seed), *self._ranked(target)) for seed in seeds for target in targets]
-        pairs = np.array(both, np.uint32)
-        found, overflow, milliseconds = self._of_pairs().find(pairs, len(pairs) if len(pairs) <= KEPT else 0)
+        ranked = [self._ranked(target) for target in targets]
+        pairs = [(*seed, *target) for seed in map(self._ranked, seeds) for target in ranked]
+        finder = self._of_pairs()
         if len(pairs) <= KEPT:
-            self._last_pairs = pairs, found
+            follow = None
+            if unpacker is not None:
+                follow = partial(unpacker.follow_search, len(seeds), len(targets), self._longest_path)
+            lengths, has_overflow, milliseconds = finder.search(pairs, follow)
+            best, self._last_pairs = min(lengths), (pairs, lengths, unpacker is not None)
+        else:
+            found, overflow, milliseconds = finder.find(np.array(pairs, np.uint32))
+            best, has_overflow = int(found.min()), bool(overflow.any())
         counters = {"iterations": 1}
         if self._counting:
             # Counters describe a sweep, so make one.
             swept = self._run()
             counters, milliseconds = swept.counters, milliseconds + swept.device_ms
-        has_overflow = bool(overflow.any()) or self._hierarchy.saturated
-        return Outcome(int(found.min()), has_overflow, milliseconds, counters)
+        return Outcome(best, has_overflow or self._hierarchy.saturated, milliseconds, counters)
+
+    @property
+    def _longest_path(self) -> int:
+        """Largest weight of a path that is unpacked sooner than walked along the distances of a sweep."""
+        renumbered = self._graph.renumbered
+        return longest_path(self._device, renumbered.num_nodes, renumbered.spread.mean)
 
     def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs, and whether each may be unreachable only by overflow, shape (k,)."""
@@ -370,14 +393,12 @@ class Phast(Resource):
         seeds = self._seeds_of_last
         if len(seeds) > self._room:
             self._make_room(len(seeds))
-        words = self._seeds.view().reshape(-1, _SEED_WORDS)
-        words[0, 0] = len(seeds)
-        there = np.array(seeds, np.uint32).reshape(-1, 2)
-        words[1 : len(seeds) + 1, 0] = there[:, 0] if self._rank is None else self._rank[there[:, 0]]
-        words[1 : len(seeds) + 1, 1] = there[:, 1]
+        seed_words = [word for seed in seeds for word in (*self._ranked(seed), 0, 0)]
+        self._seeds.words[0] = len(seeds)
+        self._seeds.words[_SEED_WORDS : _SEED_WORDS + len(seed_words)] = seed_words
         self._recording.submit()
         self._recording.wait()
-        cut_short, overflow = self.mapped.view().tolist()
+        cut_short, overflow = self.mapped.words
         check_loops(self._device, cut_short)
         self._is_swept = True
         counters = {"iterations": self._hierarchy.hierarchy.num_levels}
@@ -457,34 +478,38 @@ class PhastWalker(Resource):
             self.walker = PathWalker(search._graph, search.distances, search.terminals, owner=self)
         return self.walker
 
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal], limit: int | None = None) -> Outcome:
+        """Search for targets, as `Phast.search` does, and begin to unpack the path to the best of them."""
+        return self._search.search(seeds, targets, limit, self.unpacker)
+
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `PathWalker.walk`."""
-        if (unpacked := self._unpacked(num_seeds, num_targets, is_unpacking_faster)) is not None:
+        if (unpacked := self._unpacked(num_seeds, num_targets, self._search._longest_path)) is not None:
             return unpacked
         try:
             walker = self._along_distances()
         except DeviceError:
             # The device may lack memory for both methods.
-            if (unpacked := self._unpacked(num_seeds, num_targets, lambda *_: True)) is None:
+            if (unpacked := self._unpacked(num_seeds, num_targets, UNREACHABLE - 1)) is None:
                 raise
             return unpacked
         self._search._sweep_once()
         return walker.walk(num_seeds, num_targets)
 
     def _unpacked(
-        self, num_seeds: int, num_targets: int, is_faster: Callable[[Device, int, float], bool]
+        self, num_seeds: int, num_targets: int, longest: int
     ) -> tuple[int, int, npt.NDArray[np.int64]] | None:
-        """Return the path if it can be unpacked and `is_faster` says that this is faster than a walk, else None."""
+        """Return the path if it can be unpacked and has at most some weight, else None."""
         search, unpacker = self._search, self.unpacker
         if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
             return None
-        pairs, found = search._last_pairs
-        lengths = found.reshape(num_seeds, num_targets)
-        best, renumbered = int(lengths.min()), search._graph.renumbered
-        if not is_faster(search._device, renumbered.num_nodes, best / max(1.0, renumbered.spread.mean)):
+        pairs, lengths, is_begun = search._last_pairs
+        best = min(lengths)
+        if best > longest:
             return None
         # The first of the nearest targets, and all seeds at that distance from it.
-        target = int(np.argmax(lengths.min(axis=0) == best))
-        numbers = num_targets * np.flatnonzero(lengths[:, target] == best) + target
-        path = unpacker.path(pairs, numbers, best, num_seeds)
+        nearest = [number for number, length in enumerate(lengths) if length == best]
+        target = min(number % num_targets for number in nearest)
+        numbers = [number for number in nearest if number % num_targets == target]
+        path = unpacker.path(pairs, numbers, best, num_seeds, is_begun)
         return None if path is None else (search._seed_at(*path[0]), target, path[1])

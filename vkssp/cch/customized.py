@@ -322,10 +322,11 @@ class CustomizedHierarchy(Resource):
         DeviceError
             If the device is lost, or ends long loops early.
         """
-        with self._lock.held():
-            if not self._is_read:
-                self._recording.wait()
-                self._read()
+        if not self._is_read:  # each search asks, and no customization begins during a search
+            with self._lock.held():
+                if not self._is_read:
+                    self._recording.wait()
+                    self._read()
         check_loops(self.device, self._cut_short)
 
     def _read(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +29,8 @@ _ENTRY_WORDS, _FIXED_BYTES = 4, 64
 _MOST_AT_TOP = 64
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
+#: Rank of the source, its offset, rank of the target, its offset.
+Pair = tuple[int, int, int, int]
 
 
 def label_bytes(hierarchy: Hierarchy, kept: int) -> int:
@@ -63,7 +67,6 @@ class Pairs(Resource):
         self._parts: list[Resource] = []
         self._kernels: dict[int, Kernel] = {}
         self._ready: dict[int, tuple[Bindings, Recording]] = {}
-        self._recorded: dict[Recording, tuple[int, int]] = {}  # numbers of pairs, and of those whose labels are kept
         self._kernels_at_top: tuple[Kernel, Kernel] | None = None
         self._at_top: tuple[Bindings, Bindings] | None = None
         try:
@@ -81,10 +84,13 @@ class Pairs(Resource):
             raise
 
     def _make_room(self, count: int) -> None:
+        if count <= self._room:
+            return
+        count = max(_LEAST, count)
         for part in reversed(self._parts):
             part.close()
         self._parts, self._room = [], 0
-        device, self._ready, self._recorded, self._at_top = self._device, {}, {}, None
+        device, self._ready, self._at_top = self._device, {}, None
         room = 1 << (count - 1).bit_length()
         self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
@@ -170,6 +176,35 @@ class Pairs(Resource):
         recording.timestamp(self._timestamps, 1)
         recording.barrier("all", "all")
 
+    def search(
+        self, pairs: Sequence[Pair], follow: Callable[[Buffer, Buffer], Recording] | None = None
+    ) -> tuple[list[int], bool, float]:
+        """Do what `find` does for few pairs, for which it takes less time, and keep the upward labels of all of them.
+
+        Parameters
+        ----------
+        pairs : sequence of (int, int, int, int)
+            The pairs, `most_kept` at most.
+        follow : callable, optional
+            Takes the buffers of the pairs and of their answers, see shaders/cch/phast_pairs.comp, and returns commands
+            that the device executes after the search, in the same submission.
+
+        Returns
+        -------
+        distances : list of int
+            The distances of the pairs.
+        overflow : bool
+            Whether a sum did not fit into 32 bits.
+        milliseconds : float
+            Time on the device, without the commands that follow.
+        """
+        count = len(pairs)
+        self._make_room(count)
+        self._pairs.words[0 : 4 * count] = [word for pair in pairs for word in pair]
+        milliseconds = self._submit(count, count, follow and follow(self._pairs, self._answers))
+        answers = list(self._answers.words[0 : 2 * count])
+        return answers[::2], any(answers[1::2]), milliseconds
+
     def find(self, pairs: npt.NDArray[np.uint32], kept: int = 0) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
         """Return the distances of pairs, whether a sum did not fit into 32 bits, and milliseconds on the device.
 
@@ -185,22 +220,25 @@ class Pairs(Resource):
         most = min(_MOST, 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1)
         for first in range(0, len(pairs), most):
             part = pairs[first : first + most]
-            if len(part) > self._room:
-                self._make_room(max(_LEAST, len(part)))
+            self._make_room(len(part))
             self._pairs.view()[: part.size] = part.reshape(-1)
-            self._status.view()[:] = 0
-            bound, recording = self._ready_for(len(part))
-            counts = len(part), 0 if first else kept
-            if self._recorded.get(recording) != counts:
-                self._recorded.pop(recording, None)
-                with recording.record():
-                    self._record(recording, bound, *counts)
-                self._recorded[recording] = counts
-            recording.submit()
-            recording.wait()
-            check_loops(self._device, self._status.view()[0])
+            milliseconds += self._submit(len(part), 0 if first else kept)
             answers = self._answers.view().reshape(-1, 2)[: len(part)]
             found[first : first + len(part)] = answers[:, 0]
             overflow[first : first + len(part)] = answers[:, 1] != 0
-            milliseconds += self._timestamps.between()
         return found, overflow, milliseconds
+
+    def _submit(self, count: int, kept: int, following: Recording | None = None) -> float:
+        """Search the pairs in the buffer, then execute other commands; return milliseconds of the searches."""
+        self._status.words[0:STATUS_WORDS] = [0] * STATUS_WORDS
+        bound, recording = self._ready_for(count)
+        if recording.key != (count, kept):
+            with recording.record((count, kept)):
+                self._record(recording, bound, count, kept)
+        if following is None:
+            recording.submit()
+        else:
+            following.submit(recording)
+        recording.wait()  # also for what follows
+        check_loops(self._device, self._status.words[0])
+        return self._timestamps.between()

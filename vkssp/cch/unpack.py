@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import Terminal
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy
-from vkssp.cch.pairs import KEPT
+from vkssp.cch.pairs import KEPT, Pair
 from vkssp.cch.path_entries import PathEntries
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
@@ -25,7 +25,7 @@ from vkssp.engine.path import MOST_ARCS
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
@@ -42,6 +42,8 @@ HEADER = np.dtype(
     ]
 )
 MOST_SLOTS, MOST_JOBS = 128, 512
+#: Values of `done`: the path is unpacked, or was not chosen, see shaders/cch/phast_choose.comp; another is an error.
+_DONE, LEFT = 1, 3
 _JOB_WORDS, _NODE_WORDS = 4, 4
 _HEADERS_BYTES, _JOBS_BYTES = HEADER.itemsize * MOST_SLOTS, 4 * _JOB_WORDS * MOST_JOBS
 _LISTS_AT = _HEADERS_BYTES + _JOBS_BYTES
@@ -52,6 +54,8 @@ _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
 BINDINGS = 9
 # Invocations of a single workgroup, of each of many workgroups, and of both on a software device.
 _SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 256, 64
+# Invocations of the choice among a few pairs.
+_SIZE_OF_CHOICE = 32
 # Number of arcs to be replaced from which on many workgroups continue; their number on a GPU and on a software device;
 # room in the stack of each.
 ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
@@ -112,9 +116,14 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     return int(renumbered.num_arcs_in.max(initial=0)) <= MOST_ARCS
 
 
-def is_unpacking_faster(device: Device, num_nodes: int, arcs: float) -> bool:
-    """Return whether unpacking a path of about `arcs` arcs is faster than a sweep over all nodes and a walk back."""
-    return device.info.kind == "cpu" or num_nodes >= _NODES_AN_ARC * arcs
+def longest_path(device: Device, num_nodes: int, mean_weight: float) -> int:
+    """Return up to which weight unpacking a path is faster than a sweep over all nodes and a walk back.
+
+    The number of its arcs is estimated from the mean weight of an arc.
+    """
+    if device.info.kind == "cpu":
+        return UNREACHABLE - 1
+    return min(int(num_nodes / _NODES_AN_ARC * max(1.0, mean_weight)), UNREACHABLE - 1)
 
 
 class PathJob(NamedTuple):
@@ -171,9 +180,11 @@ class Unpacker(Resource):
     ) -> None:
         super().__init__(owner)
         self._device, hierarchy = graph.device, customized.hierarchy
-        self._num_nodes, self._marks_each = hierarchy.num_nodes, _marks_each(hierarchy)
         self._most = min(_most(hierarchy, self._device), most or UNREACHABLE)
-        self.slots = slots
+        self._sizes = self._most, hierarchy.num_nodes, _marks_each(hierarchy)
+        self.slots, self._count = slots, 0  # number of paths of the last submission
+        self._choose: Bindings | None = None
+        self._answers: Buffer | None = None
         work, marks, _ = _sizes(hierarchy, self._most, slots)
         try:
             below = customized.below()
@@ -187,6 +198,8 @@ class Unpacker(Resource):
             self._copied = _HEADERS_BYTES + slots * 4 * _NODE_WORDS * self._at_once
             nbytes = self._copied + 4 * STATUS_WORDS
             self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped paths", owner=self)
+            self._headers = self._mapped.view()[: _HEADERS_BYTES // 4].view(HEADER)
+            self._choosing = self._kernel("phast_choose", [], 5, 3, size=_SIZE_OF_CHOICE)
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             weights, entries = [customized.weights], PathEntries(self._device, hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
@@ -202,7 +215,6 @@ class Unpacker(Resource):
         except BaseException:
             self.close()
             raise
-        self._is_clean = False
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self._device, nbytes, name=name, owner=self)
@@ -230,55 +242,130 @@ class Unpacker(Resource):
             owner=self,
         )
 
-    def path(self, pairs: Uint32s, numbers: npt.NDArray[np.int64], best: int, num_seeds: int) -> Unpacked | None:
+    def follow_search(
+        self, num_seeds: int, num_targets: int, longest: int, pairs: Buffer, answers: Buffer
+    ) -> Recording:
+        """Return the commands that unpack the path which a search finds, for the submission of the search.
+
+        Parameters
+        ----------
+        num_seeds, num_targets : int
+            Numbers of seeds and targets of the search.
+        longest : int
+            Largest distance of a path that is unpacked, less than `UNREACHABLE`.
+        pairs, answers : Buffer
+            All pairs of a seed and a target, and their distances; see `Pairs.search`.
+        """
+        if self._answers is not answers:
+            if self._choose is not None:
+                self._choose.close()
+            self._choose = self._choosing.on(pairs, answers, self._status, self._work, self._marks)
+            self._answers = answers
+        assert self._choose is not None
+        key = answers.serial, num_seeds, num_targets, longest, self._is_clean
+        if self._recording.key != key:
+            with self._recording.record(key) as recording:
+                self._record_begin(recording)
+                recording.bind(self._choose)
+                recording.push(self._choose, num_seeds, num_targets, longest)
+                recording.dispatch(1)
+                recording.barrier()
+                self._record_paths(recording, 1, num_seeds)
+        self._expect(1)
+        return self._recording
+
+    def path(
+        self, pairs: Sequence[Pair], numbers: Sequence[int], best: int, num_seeds: int, is_begun: bool = False
+    ) -> Unpacked | None:
         """Return a shortest path of some pairs that have the same target and the same distance.
 
         Parameters
         ----------
-        pairs : numpy.ndarray
-            All pairs of the search: rank of the source, its offset, rank of the target, its offset, shape (k, 4),
-            uint32.
-        numbers : numpy.ndarray
-            Indices of the pairs that are unpacked, shape (l,), int64.
+        pairs : sequence of (int, int, int, int)
+            All pairs of the search.
+        numbers : sequence of int
+            Indices of the pairs that are unpacked.
         best : int
             Their distance.
         num_seeds : int
             Number of seeds of the search, the first terminals.
+        is_begun : bool
+            Whether the search was submitted with what `follow_search` returns.
 
         Returns
         -------
         tuple of (Terminal, numpy.ndarray) or None
             The path; None if paths have more arcs than there is room for, or if the device ends long loops early.
         """
-        return self.paths(pairs, [PathJob(numbers, best, 0, num_seeds)])[0]
+        if not is_begun or self._headers["done"][0] == LEFT:
+            self._begin(np.array(pairs, np.uint32), [PathJob(np.array(numbers), best, 0, num_seeds)])
+        return self._end([pairs[numbers[0]][2]])[0]
 
     def paths(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> list[Unpacked | None]:
         """Return a shortest path of each of some jobs, `slots` at most; see `path`.
 
         Together they have at most `MOST_JOBS` pairs that are unpacked.
+
+        Parameters
+        ----------
+        pairs : numpy.ndarray
+            All pairs of the searches: rank of the source, its offset, rank of the target, its offset, shape (k, 4),
+            uint32.
+        jobs : sequence of PathJob
+            The paths.
         """
-        headers, _ = self._put(pairs, jobs)
-        most_pairs, count, begin = int(headers["num_jobs"].max()), len(jobs), True
-        while True:
-            self._submit(count, most_pairs, begin)
-            begin, words = False, self._mapped.view()
-            found = words[: _HEADERS_BYTES // 4].view(HEADER)[:count].copy()
-            is_cut_short = bool(words[self._copied // 4])
-            if found["done"].all() or is_cut_short:
-                break
-        if is_cut_short:
+        self._begin(pairs, jobs)
+        return self._end([int(pairs[job.numbers[0], 2]) for job in jobs])
+
+    def _begin(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> None:
+        """Submit the beginning of some jobs."""
+        most_pairs = max(len(job.numbers) for job in jobs)
+        self._put(pairs, jobs)
+        key = len(jobs), most_pairs, self._is_clean
+        if self._recording.key != key:
+            with self._recording.record(key) as recording:
+                self._record_begin(recording)
+                recording.copy(self._given, self._work, _LISTS_AT)
+                recording.fill(self._status, 0)
+                recording.barrier("transfer", "compute")
+                self._record_paths(recording, len(jobs), most_pairs)
+        self._submit(len(jobs))
+
+    def _end(self, targets: Sequence[int]) -> list[Unpacked | None]:
+        """Return the paths to some targets; submit more rounds until all of them are unpacked."""
+        count, words, headers = len(targets), self._mapped.view(), self._headers[: len(targets)]
+        while not headers["done"].all() and not words[self._copied // 4]:
+            if self._recording.key != count:
+                with self._recording.record(count) as recording:
+                    recording.barrier("all", "all")
+                    self._record_rounds(recording, count)
+            self._submit(count)
+        if words[self._copied // 4]:  # a loop was cut short
             return [None] * count
-        self._is_clean = bool((found["done"] == 1).all())
-        made = [slot for slot in range(count) if found["done"][slot] == 1]
-        targets = [int(pairs[jobs[slot].numbers[0], 2]) for slot in made]
+        made = np.flatnonzero(headers["done"] == _DONE).tolist()
+        nodes = [self._nodes(words, slot, int(headers["num_found"][slot])) for slot in made]
         paths: list[Unpacked | None] = [None] * count
-        nodes = [self._nodes(words, slot, int(found["num_found"][slot])) for slot in made]
-        for slot, path in zip(made, self.follow(nodes, targets), strict=True):
+        for slot, path in zip(made, self.follow(nodes, [targets[slot] for slot in made]), strict=True):
             paths[slot] = path
         return paths
 
-    def _put(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> tuple[npt.NDArray[Any], Uint32s]:
-        """Write what is to be unpacked into the mapped buffer; return its headers and pairs."""
+    @property
+    def _is_clean(self) -> bool:
+        """Whether all marks are zero, as the last paths leave them if nothing went wrong."""
+        done = self._headers["done"][: self._count].tolist()
+        return self._count > 0 and {*done} <= {_DONE, LEFT} and not self._mapped.words[self._copied // 4]
+
+    def _expect(self, count: int) -> None:
+        """Forget what was known of paths, before a submission for a number of them."""
+        self._count, self._headers["done"][:count] = count, 0
+
+    def _submit(self, count: int) -> None:
+        self._expect(count)
+        self._recording.submit()
+        self._recording.wait()
+
+    def _put(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> None:
+        """Write what is to be unpacked into the mapped buffer."""
         given = self._given.view()
         headers, of_jobs = given[: _HEADERS_BYTES // 4].view(HEADER), given[_HEADERS_BYTES // 4 :].reshape(-1, 4)
         rows = np.zeros(len(jobs), HEADER)
@@ -290,7 +377,6 @@ class Unpacker(Resource):
         headers[: len(jobs)] = rows
         columns = (numbers.astype(np.uint32), pairs[numbers, 0], pairs[numbers, 2], best)
         of_jobs[: len(numbers)] = np.stack(columns, axis=1)
-        return rows, of_jobs
 
     def _nodes(self, words: Uint32s, slot: int, count: int) -> Uint32s:
         """Return the nodes on the shortest paths of a slot: rank, distance, arc from the parent, place of that."""
@@ -302,65 +388,59 @@ class Unpacker(Resource):
             found = self._work.read(np.uint32, _NODE_WORDS * count, offset)
         return found.reshape(-1, _NODE_WORDS)
 
-    def _submit(self, count: int, most_pairs: int, begin: bool) -> None:
-        recording, sizes = self._recording, (self._most, self._num_nodes, self._marks_each)
+    def _record_begin(self, recording: Recording) -> None:
+        recording.barrier("all", "all")
+        if not self._is_clean:
+            recording.fill(self._marks, 0)
+            recording.barrier("transfer", "compute")
+
+    def _record_paths(self, recording: Recording, count: int, most_pairs: int) -> None:
+        """Record the search for the arcs of some paths, of so many pairs at most, and rounds of unpacking them."""
+        recording.bind(self._mark)
+        for number in range(most_pairs):
+            recording.push(self._mark, number, *self._sizes)
+            recording.dispatch(1, count)
+            recording.barrier()
+        self._record_rounds(recording, count)
+
+    def _record_rounds(self, recording: Recording, count: int) -> None:
+        """Record rounds of unpacking some paths, most often all that they need, and a copy of what is found."""
         many = _SOFTWARE_GROUPS if self._device.info.kind == "cpu" else max(_LEAST_GROUPS, _GROUPS // count)
-        with recording.record():
-            recording.barrier("all", "all")
-            if begin:
-                if not self._is_clean:
-                    recording.fill(self._marks, 0)
-                recording.copy(self._given, self._work, _LISTS_AT)
-                recording.fill(self._status, 0)
-                recording.barrier("transfer", "compute")
-                recording.bind(self._mark)
-                for number in range(most_pairs):
-                    recording.push(self._mark, number, *sizes)
-                    recording.dispatch(1, count)
-                    recording.barrier()
-            for kernel, groups in ((self._unpack, 1), (self._unpack_many, many)):
-                recording.bind(kernel)
-                recording.push(kernel, *sizes, _ROUNDS, ENOUGH)
-                recording.dispatch(groups, count)
-                recording.barrier()
-            recording.bind(self._parents)
-            for step in range(3):
-                recording.push(self._parents, *sizes, step)
-                recording.dispatch(many, count)
-                recording.barrier()
-            recording.barrier("compute", "transfer")
-            recording.copy(self._work, self._mapped, _HEADERS_BYTES)
-            nbytes = 4 * _NODE_WORDS * self._at_once
-            for slot in range(count):
-                offset = _LISTS_AT + slot * 12 * _NODE_WORDS * self._most
-                recording.copy(self._work, self._mapped, nbytes, offset, _HEADERS_BYTES + slot * nbytes)
-            recording.copy(self._status, self._mapped, 4 * STATUS_WORDS, 0, self._copied)
-            recording.barrier("transfer", "host")
-        self._is_clean = False
-        recording.submit()
-        recording.wait()
+        for kernel, groups in ((self._unpack, 1), (self._unpack_many, many)):
+            recording.bind(kernel)
+            recording.push(kernel, *self._sizes, _ROUNDS, ENOUGH)
+            recording.dispatch(groups, count)
+            recording.barrier()
+        recording.bind(self._parents)
+        for step in range(3):
+            recording.push(self._parents, *self._sizes, step)
+            recording.dispatch(many, count)
+            recording.barrier()
+        recording.barrier("compute", "transfer")
+        recording.copy(self._work, self._mapped, _HEADERS_BYTES)
+        nbytes = 4 * _NODE_WORDS * self._at_once
+        for slot in range(count):
+            offset = _LISTS_AT + slot * 12 * _NODE_WORDS * self._most
+            recording.copy(self._work, self._mapped, nbytes, offset, _HEADERS_BYTES + slot * nbytes)
+        recording.copy(self._status, self._mapped, 4 * STATUS_WORDS, 0, self._copied)
+        recording.barrier("transfer", "host")
 
     def follow(self, nodes: Sequence[Uint32s], targets: Sequence[int]) -> list[Unpacked]:
         """Return the seeds and the arcs of the paths to targets, which the parents of the nodes of each path give."""
-        if not targets:
-            return []
-        first = np.cumsum([0, *map(len, nodes)])
-        every = np.concatenate(nodes)
-        jump = parent = every[:, 3].astype(np.int64) + np.repeat(first[:-1], np.diff(first))
-        is_target = every[:, 0] == np.repeat(np.array(targets, np.uint32), np.diff(first))
-        path = np.flatnonzero(is_target)[:, None]
-        if len(path) != len(targets):
+        return [self._followed(*one) for one in zip(nodes, targets, strict=True)]
+
+    def _followed(self, nodes: Uint32s, target: int) -> Unpacked:
+        there, parents = np.flatnonzero(nodes[:, 0] == target).tolist(), nodes[:, 3].tolist()
+        if len(there) != 1:
             raise DeviceError(_CONTRADICTION)
-        for _ in range(int(np.diff(first).max()).bit_length()):
-            # Doubles the number of nodes. The seed is its own parent.
-            path, jump = np.concatenate([path, jump[path]], axis=1), jump[jump]
-            if (parent[path[:, -1]] == path[:, -1]).all():
+        # A loop takes less time than pointer doubling by arrays. The seed is its own parent.
+        path, (at,) = list[int](), there
+        for _ in parents:
+            if parents[at] == at:
                 break
-        is_seed = parent[path] == path
-        if not is_seed[:, -1].all():
+            path.append(at)
+            at = parents[at]
+        else:
             raise DeviceError(_CONTRADICTION)
-        found: list[Unpacked] = []
-        for row, end in zip(path, is_seed.argmax(axis=1).tolist(), strict=True):
-            seed, before_seed = every[row[end]], row[:end]
-            found.append(((int(seed[0]), int(seed[1])), self._arc_in[every[before_seed[::-1], 2]]))
-        return found
+        rank, distance = nodes[at, :2].tolist()
+        return (rank, distance), self._arc_in[nodes[path[::-1], 2]]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from vkssp.algorithm import AUTO, CPU, VULKAN, Algorithm, Outcome, Reader, Terminal, Voronoi, Walker
 from vkssp.algorithms.block_resident import BlockResident
 from vkssp.algorithms.choice import checked, choose
-from vkssp.algorithms.phast import Phast
+from vkssp.algorithms.phast import Phast, PhastWalker
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
 from vkssp.batch.label_table import LabelTable, label_rows_at_once
@@ -62,6 +63,8 @@ _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
 _FEW_TREES, _MOST_TREES, NODES_OF_TREES = 4, 32, 1 << 20
 #: Is asked by a search on the CPU, once it has settled some nodes, for the number at which it gives up.
 Patience = Callable[[], int]
+#: `Algorithm.search`, or what takes its place.
+Search = Callable[..., Outcome]
 _NO_ARCS = np.zeros(0, np.int64)
 # A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
@@ -535,7 +538,7 @@ class Session(Resource):
             if self.shared.sweeps:
                 algorithm = self.algorithm()
                 self._pairs = algorithm if isinstance(algorithm, PhastCpu) and not self.counting else None
-            return self.best([ends[0]], [ends[1]], patience)
+            return self.best([ends[0]], [ends[1]], self._patient(patience))
 
     def at_once(self, source: int, target: int) -> int | None:
         """Return the distance of a pair over a hierarchy on the CPU, found without locks; None if that is impossible.
@@ -603,7 +606,9 @@ class Session(Resource):
 
     def _shortest(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> Shortest:
         """Return what `search_path` does, by the ids of the prepared graph; without a path only the weight counts."""
-        best = self.best(seeds, targets, patience)
+        walker = self.work().walker
+        search = walker.search if isinstance(walker, PhastWalker) else self._patient(patience)
+        best = self.best(seeds, targets, search)
         if best == self._unreachable:
             return best, -1, -1, _NO_ARCS
         walker = self.walker()
@@ -734,7 +739,7 @@ class Session(Resource):
         with self.holding():
             renumbered = self.renumbered
             here = terminals(renumbered, seeds, "source", None, self.distance_type)
-            outcome = self.run(here, [], within, patience)
+            outcome = self.run(here, [], within, self._patient(patience))
             in_order = self._read_in_order() if limit is not None or not outcome.overflow else None
             found = self.read() if in_order is None else in_order
         if limit is not None:
@@ -766,15 +771,15 @@ class Session(Resource):
         self.download_s = time.perf_counter() - began
         return found
 
-    def best(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> int:
-        """Search for targets, and return the distance to the best of them, or that of unreachable nodes.
+    def best(self, seeds: list[Terminal], targets: list[Terminal], search: Search | None = None) -> int:
+        """Search for targets, and return the distance to the best of them, or that of unreachable nodes; see `run`.
 
         Raises
         ------
         DistanceOverflowError
             If the distance does not fit into its bits.
         """
-        outcome = self.run(seeds, targets, None, patience)
+        outcome = self.run(seeds, targets, None, search)
         if outcome.best == self._unreachable and outcome.overflow:
             found = self.algorithm().read()
             beyond = self.renumbered.overflowed(found)
@@ -783,9 +788,11 @@ class Session(Resource):
         return outcome.best
 
     def run(
-        self, seeds: list[Terminal], targets: list[Terminal], limit: int | None = None, patience: Patience | None = None
+        self, seeds: list[Terminal], targets: list[Terminal], limit: int | None = None, search: Search | None = None
     ) -> Outcome:
         """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`.
+
+        `search` takes the place of this method.
 
         Raises
         ------
@@ -793,12 +800,9 @@ class Session(Resource):
             If the search has lost its patience, which only `Dijkstra` takes.
         """
         self.last = None  # a failed search has no outcome
-        algorithm = self.algorithm()
+        search = search or self.algorithm().search
         try:
-            if patience is None:
-                outcome = algorithm.search(seeds, targets, limit)
-            else:
-                outcome = algorithm.search(seeds, targets, limit, patience)  # type: ignore[call-arg]
+            outcome = search(seeds, targets, limit)
         except GivenUpError:
             raise
         except BaseException:
@@ -806,6 +810,10 @@ class Session(Resource):
             raise
         self.last = outcome
         return outcome
+
+    def _patient(self, patience: Patience | None) -> Search | None:
+        """Return the search that takes the patience; None for the one without."""
+        return None if patience is None else partial(self.algorithm().search, patience=patience)  # type: ignore[call-arg]
 
     def check_open(self) -> None:
         """Raise an error if the session or its device has been closed, or belongs to another process."""
