@@ -232,7 +232,7 @@ def test_paths_in_circles_are_an_error(device: Device) -> None:
         unpacker: Any = solver.session.work().walker.unpacker  # type: ignore[union-attr]
         nodes = np.array([[7, 3, 0, 1], [8, 3, 1, 0]], np.uint32)
         with pytest.raises(DeviceError, match="contradict"):
-            unpacker.follow([nodes], [7])
+            unpacker.follow(nodes, 7)
 
 
 def test_paths_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -288,8 +288,8 @@ class Phast(Resource):
         self._seeds_of_last, self._is_swept, self._last_pairs = list(seeds), False, None
         if not targets:
             return self._run()
-        ranked = [self._ranked(target) for target in targets]
-        pairs = [(*seed, *target) for seed in map(self._ranked, seeds) for target in ranked]
+        ranked = self._ranked(targets)
+        pairs = [(*seed, *target) for seed in self._ranked(seeds) for target in ranked]
         finder = self._of_pairs()
         if len(pairs) <= KEPT:
             follow = None
@@ -376,14 +376,14 @@ class Phast(Resource):
             self._pairs = Pairs(self._device, self._hierarchy, self)
         return self._pairs
 
-    def _ranked(self, terminal: Terminal) -> Terminal:
-        """Return a terminal with the rank of its node."""
-        node, offset = terminal
-        return (node if self._rank is None else int(self._rank[node])), offset
+    def _ranked(self, terminals: Sequence[Terminal]) -> Sequence[Terminal]:
+        """Return terminals with the ranks of their nodes."""
+        rank = self._rank
+        return terminals if rank is None else [(int(rank[node]), offset) for node, offset in terminals]
 
     def _seed_at(self, rank: int, distance: int) -> int:
         """Return the index of the first seed of the last search that has this rank and distance."""
-        seeds = [self._ranked(seed) for seed in self._seeds_of_last]
+        seeds = self._ranked(self._seeds_of_last)
         if (rank, distance) not in seeds:
             raise DeviceError("the paths on the device contradict each other; the driver may be at fault")
         return seeds.index((rank, distance))
@@ -393,7 +393,7 @@ class Phast(Resource):
         seeds = self._seeds_of_last
         if len(seeds) > self._room:
             self._make_room(len(seeds))
-        seed_words = [word for seed in seeds for word in (*self._ranked(seed), 0, 0)]
+        seed_words = [word for seed in self._ranked(seeds) for word in (*seed, 0, 0)]
         self._seeds.words[0] = len(seeds)
         self._seeds.words[_SEED_WORDS : _SEED_WORDS + len(seed_words)] = seed_words
         self._recording.submit()

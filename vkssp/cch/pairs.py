@@ -230,7 +230,7 @@ class Pairs(Resource):
 
     def _submit(self, count: int, kept: int, following: Recording | None = None) -> float:
         """Search the pairs in the buffer, then execute other commands; return milliseconds of the searches."""
-        self._status.words[0:STATUS_WORDS] = [0] * STATUS_WORDS
+        self._status.words[0] = 0
         bound, recording = self._ready_for(count)
         if recording.key != (count, kept):
             with recording.record((count, kept)):

@@ -198,7 +198,8 @@ class Unpacker(Resource):
             self._copied = _HEADERS_BYTES + slots * 4 * _NODE_WORDS * self._at_once
             nbytes = self._copied + 4 * STATUS_WORDS
             self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped paths", owner=self)
-            self._headers = self._mapped.view()[: _HEADERS_BYTES // 4].view(HEADER)
+            self._found = self._mapped.view()
+            self._headers = self._found[: _HEADERS_BYTES // 4].view(HEADER)
             self._choosing = self._kernel("phast_choose", [], 5, 3, size=_SIZE_OF_CHOICE)
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
@@ -297,7 +298,7 @@ class Unpacker(Resource):
         tuple of (Terminal, numpy.ndarray) or None
             The path; None if paths have more arcs than there is room for, or if the device ends long loops early.
         """
-        if not is_begun or self._headers["done"][0] == LEFT:
+        if not is_begun or self._done(1) == [LEFT]:
             self._begin(np.array(pairs, np.uint32), [PathJob(np.array(numbers), best, 0, num_seeds)])
         return self._end([pairs[numbers[0]][2]])[0]
 
@@ -333,27 +334,32 @@ class Unpacker(Resource):
 
     def _end(self, targets: Sequence[int]) -> list[Unpacked | None]:
         """Return the paths to some targets; submit more rounds until all of them are unpacked."""
-        count, words, headers = len(targets), self._mapped.view(), self._headers[: len(targets)]
-        while not headers["done"].all() and not words[self._copied // 4]:
+        count = len(targets)
+        while not all(done := self._done(count)) and not self._is_cut_short:
             if self._recording.key != count:
                 with self._recording.record(count) as recording:
                     recording.barrier("all", "all")
                     self._record_rounds(recording, count)
             self._submit(count)
-        if words[self._copied // 4]:  # a loop was cut short
+        if self._is_cut_short:
             return [None] * count
-        made = np.flatnonzero(headers["done"] == _DONE).tolist()
-        nodes = [self._nodes(words, slot, int(headers["num_found"][slot])) for slot in made]
-        paths: list[Unpacked | None] = [None] * count
-        for slot, path in zip(made, self.follow(nodes, [targets[slot] for slot in made]), strict=True):
-            paths[slot] = path
-        return paths
+        slots = enumerate(targets)
+        return [self.follow(self._nodes(slot), target) if done[slot] == _DONE else None for slot, target in slots]
+
+    def _done(self, count: int) -> list[int]:
+        """Return how far the last paths are, as their headers tell."""
+        done: list[int] = self._headers["done"][:count].tolist()
+        return done
+
+    @property
+    def _is_cut_short(self) -> bool:
+        """Whether the device has ended a long loop of the last submission early."""
+        return bool(self._mapped.words[self._copied // 4])
 
     @property
     def _is_clean(self) -> bool:
         """Whether all marks are zero, as the last paths leave them if nothing went wrong."""
-        done = self._headers["done"][: self._count].tolist()
-        return self._count > 0 and {*done} <= {_DONE, LEFT} and not self._mapped.words[self._copied // 4]
+        return self._count > 0 and {*self._done(self._count)} <= {_DONE, LEFT} and not self._is_cut_short
 
     def _expect(self, count: int) -> None:
         """Forget what was known of paths, before a submission for a number of them."""
@@ -378,11 +384,12 @@ class Unpacker(Resource):
         columns = (numbers.astype(np.uint32), pairs[numbers, 0], pairs[numbers, 2], best)
         of_jobs[: len(numbers)] = np.stack(columns, axis=1)
 
-    def _nodes(self, words: Uint32s, slot: int, count: int) -> Uint32s:
+    def _nodes(self, slot: int) -> Uint32s:
         """Return the nodes on the shortest paths of a slot: rank, distance, arc from the parent, place of that."""
+        count = int(self._headers["num_found"][slot])
         if count <= self._at_once:
             first = _HEADERS_BYTES // 4 + slot * _NODE_WORDS * self._at_once
-            found = words[first : first + _NODE_WORDS * count].copy()
+            found = self._found[first : first + _NODE_WORDS * count]
         else:
             offset = _LISTS_AT + slot * 12 * _NODE_WORDS * self._most
             found = self._work.read(np.uint32, _NODE_WORDS * count, offset)
@@ -425,11 +432,8 @@ class Unpacker(Resource):
         recording.copy(self._status, self._mapped, 4 * STATUS_WORDS, 0, self._copied)
         recording.barrier("transfer", "host")
 
-    def follow(self, nodes: Sequence[Uint32s], targets: Sequence[int]) -> list[Unpacked]:
-        """Return the seeds and the arcs of the paths to targets, which the parents of the nodes of each path give."""
-        return [self._followed(*one) for one in zip(nodes, targets, strict=True)]
-
-    def _followed(self, nodes: Uint32s, target: int) -> Unpacked:
+    def follow(self, nodes: Uint32s, target: int) -> Unpacked:
+        """Return the seed and the arcs of the path to a target, which the parents of nodes give."""
         there, parents = np.flatnonzero(nodes[:, 0] == target).tolist(), nodes[:, 3].tolist()
         if len(there) != 1:
             raise DeviceError(_CONTRADICTION)
