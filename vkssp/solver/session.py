@@ -606,7 +606,7 @@ class Session(Resource):
 
     def _shortest(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> Shortest:
         """Return what `search_path` does, by the ids of the prepared graph; without a path only the weight counts."""
-        walker = self.work().walker
+        walker = self.walker() if isinstance(self.algorithm(), Phast) else None
         search = walker.search if isinstance(walker, PhastWalker) else self._patient(patience)
         best = self.best(seeds, targets, search)
         if best == self._unreachable:
