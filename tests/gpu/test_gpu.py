@@ -151,6 +151,28 @@ def test_a_recording_is_submitted_many_times_and_in_order(device: Device) -> Non
             assert (other.read() == value).all()
 
 
+def test_equal_copies_are_recorded_once_and_others_anew(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, record = list[object](), Recording.record
+
+    def noted(self: Recording, key: object = None) -> Any:
+        begun.append(key)
+        return record(self, key)
+
+    with Buffer(device, 40) as one, Buffer(device, 40) as other:
+        monkeypatch.setattr(Recording, "record", noted)
+        for turn in range(3):
+            one.write(np.arange(turn, turn + 10, dtype=np.uint32))
+            assert one.read().tolist() == one.read().tolist() == list(range(turn, turn + 10))
+        assert len(begun) == 6
+        other.write(np.full(10, 7, np.uint32))
+        assert one.read(count=3, offset=4).tolist() == [3, 4, 5] and other.read().tolist() == [7] * 10
+    with Recording(device) as recording:
+        with pytest.raises(ZeroDivisionError), recording.record("all"):
+            recording.barrier()
+            _ = 1 // 0
+        assert recording.key is None
+
+
 def test_timestamps_go_forward(device: Device) -> None:
     if not device.limits.timestamp_period:
         pytest.skip("this device has no timestamps")
