@@ -24,10 +24,11 @@ INCLUDES = SOURCES / "include"
 OUTPUT = ROOT / "vkssp" / "spirv"
 MANIFEST = OUTPUT / "manifest.json"
 TARGET = "vulkan1.2"
-#: Shaders that are also compiled with a definition, under their names with an ending after all others: distances of 64
-#: bits, see distance.glsl; lists of supernodes that hang on few changes, see affected.glsl; arrays in several buffers,
-#: see split.glsl.
+#: Shaders that are also compiled with a definition, under their names with an ending after all others: devices whose
+#: subgroups cannot add or vote, see scan.glsl; distances of 64 bits, see distance.glsl; lists of supernodes that hang
+#: on few changes, see affected.glsl; arrays in several buffers, see split.glsl.
 VARIANTS = {
+    "_no_subgroups": ("NO_SUBGROUPS", ("near_far",)),
     "_64": (
         "DISTANCE_BITS=64",
         (

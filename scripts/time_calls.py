@@ -33,7 +33,6 @@ from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table
 from vkssp.files import check_writable
-from vkssp.gpu import recording as recordings
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
@@ -174,7 +173,7 @@ def limits(device: Device, record: Record, calls: int) -> None:
             empty.submit()
             empty.wait()
 
-        with patch.object(recordings, "POLLING_NS", 0):
+        with patch.dict(device.tuned, {"wait.polling_us": 0}):
             record.time("an empty submission, sleeping", calls, submit, warm_up=WARM_UP)
         record.time("an empty submission", calls, submit, warm_up=WARM_UP, parts=True)
     nbytes = min(COPIED, device.limits.allocation)

@@ -120,7 +120,7 @@ def measure(name: str, graph: Graph, args: argparse.Namespace, device: Device | 
         lanes = {}
         of = drawn[:, : min(max(args.pairs), 10**7)]
         for count in args.lanes:
-            with patch.object(label_pairs, "LANES", count), solver.clone() as clone:
+            with patch.dict(solver.device.tuned, {"label_pairs.lanes": count}), solver.clone() as clone:
                 clone.pairs(*of)
                 lanes[count], found = rates(clone, *of, args.rounds)
                 check(np.array_equal(found[:few], expected), f"pairs with {count} lanes on {name}")

@@ -4,6 +4,7 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vkssp.algorithms.registry import ALGORITHMS
+    from vkssp.bench.tuning import Tuning, tune
     from vkssp.cpu.device import CpuDevice
     from vkssp.errors import (
         ClusterError,
@@ -102,6 +103,7 @@ __all__ = [
     "Tracepoint",
     "Trees",
     "Trip",
+    "Tuning",
     "Turns",
     "VksspError",
     "from_dataframe",
@@ -118,6 +120,7 @@ __all__ = [
     "read_graph",
     "read_segment_speeds",
     "read_turn_penalties",
+    "tune",
     "with_segment_speeds",
     "with_turn_penalties",
     "z_order",
@@ -169,6 +172,7 @@ _MODULES = {
     "Tracepoint": "vkssp.routing.matching",
     "Trees": "vkssp.solver.trees",
     "Trip": "vkssp.routing.trip",
+    "Tuning": "vkssp.bench.tuning",
     "Turns": "vkssp.solver.loads",
     "VksspError": "vkssp.errors",
     "from_dataframe": "vkssp.interop.edge_tables",
@@ -185,6 +189,7 @@ _MODULES = {
     "read_graph": "vkssp.reading",
     "read_segment_speeds": "vkssp.formats.traffic_csv",
     "read_turn_penalties": "vkssp.formats.traffic_csv",
+    "tune": "vkssp.bench.tuning",
     "with_segment_speeds": "vkssp.graph.node_traffic",
     "with_turn_penalties": "vkssp.graph.node_traffic",
     "z_order": "vkssp.graph.order",

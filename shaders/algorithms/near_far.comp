@@ -14,6 +14,11 @@
 // farthest distance in the far pile is not even read.
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#ifndef NO_SUBGROUPS
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #include "prelude.glsl"
 #include "split.glsl"
 #include "near_far_state.glsl"

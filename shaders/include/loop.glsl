@@ -54,11 +54,10 @@ void fold_work() {
     if (COUNTING == 0) return;
     if (lid == 0) counted[0] = counted[1] = counted[2] = counted[3] = 0;
     barrier();
-    uvec4 sum = subgroupAdd(uvec4(visited, worked, relaxed, improved_count));
-    if (subgroupElect()) {
-        for (uint i = 0; i < 4; ++i) {
-            if (sum[i] != 0) atomicAdd(counted[i], sum[i]);
-        }
+    // Not by subgroups, whose arithmetic not all devices have: only searches that are watched count.
+    uvec4 own = uvec4(visited, worked, relaxed, improved_count);
+    for (uint i = 0; i < 4; ++i) {
+        if (own[i] != 0) atomicAdd(counted[i], own[i]);
     }
     barrier();
     if (lid != 0) return;

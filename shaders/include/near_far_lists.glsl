@@ -3,7 +3,7 @@
 //
 // With rounds, the lists belong to the workgroup, because the next round distributes the near list again. Without
 // rounds, each subgroup has its own part of the lists and needs no barrier. If subgroups are not full, which Vulkan
-// allows, the lists belong to the workgroup again.
+// allows, or with NO_SUBGROUPS, the lists belong to the workgroup again.
 
 const uint LIST = 2 * WORKGROUP_SIZE;
 // With rounds, near_list has two halves: one for the next round and one for this round.
@@ -16,7 +16,11 @@ uint out_list = 0;         // half of near_list to append to
 DISTANCE far_nearest = UNREACHABLE;
 uint own_near = 0, own_far = 0;  // entries in the subgroup's own part
 
+#ifdef NO_SUBGROUPS
+bool has_own_lists() { return false; }
+#else
 bool has_own_lists() { return ROUNDS == 1 && gl_NumSubgroups * gl_SubgroupSize == WORKGROUP_SIZE; }
+#endif
 
 // Take places in the near queue or in the far pile; in a split, in the remaining far pile.
 uint take_near(uint count) { return atomicAdd(state.near_next, count); }
@@ -61,6 +65,7 @@ void flush_far() {
     barrier();
 }
 
+#ifndef NO_SUBGROUPS
 // Append the subgroup's own lists to the queues, from the places on that were taken for them. All invocations of the
 // subgroup must call this.
 void append_own_near(uint base) {
@@ -106,13 +111,16 @@ void put_own(NODE_DISTANCE entry, bool is_near, bool is_far) {
     }
 }
 
+#endif
 // Put an entry of each invocation, or none, into the lists. All invocations must call this.
 void put(NODE_DISTANCE entry, bool is_near, bool is_far) {
     if (is_far) far_nearest = min(far_nearest, entry.y);
+#ifndef NO_SUBGROUPS
     if (has_own_lists()) {
         put_own(entry, is_near, is_far);
         return;
     }
+#endif
     uint place;
     TAKE_PLACES(near_count[out_list], is_near, place)
     if (is_near) near_list[out_list * LIST + place] = entry;
@@ -132,6 +140,7 @@ void make_room() {
 
 // Append the rest of the lists to the queues. All invocations must call this.
 void flush_lists() {
+#ifndef NO_SUBGROUPS
     uint near_before = 0, far_before = 0;
     if (has_own_lists()) {
         if (subgroupElect()) {
@@ -141,12 +150,14 @@ void flush_lists() {
         near_before = subgroupBroadcastFirst(near_before);
         far_before = subgroupBroadcastFirst(far_before);
     }
+#endif
     barrier();
     if (!has_own_lists()) {
         if (near_count[out_list] != 0) flush_near();
         if (far_count != 0) flush_far();
         return;
     }
+#ifndef NO_SUBGROUPS
     if (gl_LocalInvocationIndex == 0) {
         if (near_count[0] != 0) near_base = take_near(near_count[0]);
         if (far_count != 0) far_base = take_far(far_count);
@@ -154,4 +165,5 @@ void flush_lists() {
     barrier();
     append_own_near(near_base + near_before);
     append_own_far(far_base + far_before);
+#endif
 }

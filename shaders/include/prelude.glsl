@@ -1,8 +1,5 @@
 // Common beginning of the kernels of a solver.
 #extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
-#extension GL_KHR_shader_subgroup_ballot : require
 #include "distance.glsl"
 
 layout(local_size_x_id = 0) in;

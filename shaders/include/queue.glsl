@@ -1,5 +1,12 @@
 // Appending to a queue in one buffer by many invocations: a subgroup takes places for all of its entries with a single
-// atomic addition.
+// atomic addition. With NO_SUBGROUPS each invocation takes its own.
+
+#ifdef NO_SUBGROUPS
+
+#define TAKE_PLACES(counter, has_entry, place) \
+    { place = has_entry ? atomicAdd(counter, 1) : 0; }
+
+#else
 
 // Set `place` to the place for this invocation's entry; without an entry the value has no meaning.
 #define TAKE_PLACES(counter, has_entry, place) \
@@ -12,3 +19,5 @@
         } \
         place = base + subgroupBallotExclusiveBitCount(ballot); \
     }
+
+#endif

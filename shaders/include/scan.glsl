@@ -1,5 +1,30 @@
 // Prefix sums over a workgroup.
 
+#ifdef NO_SUBGROUPS
+
+shared uint sums[WORKGROUP_SIZE];
+
+// Return the sum of all values, as below: each round adds what lies twice as far (W. D. Hillis, G. L. Steele, Data
+// parallel algorithms, 1986).
+uint workgroup_scan(uint value, out uint slot, out uint before) {
+    slot = gl_LocalInvocationIndex;
+    uint sum = value;
+    for (uint distance = 1; distance < WORKGROUP_SIZE; distance *= 2) {
+        sums[slot] = sum;
+        barrier();
+        if (slot >= distance) sum += sums[slot - distance];
+        barrier();
+    }
+    sums[slot] = sum;
+    barrier();
+    uint total = sums[WORKGROUP_SIZE - 1];
+    barrier();  // the caller may call this again at once
+    before = sum - value;
+    return total;
+}
+
+#else
+
 const uint MAX_SUBGROUPS = WORKGROUP_SIZE;  // a subgroup has one invocation at least
 shared uvec2 subgroup_sums[MAX_SUBGROUPS];  // sum of the values, number of invocations
 
@@ -24,3 +49,5 @@ uint workgroup_scan(uint value, out uint slot, out uint before) {
     slot = base.y + sums.y - 1;
     return total;
 }
+
+#endif

@@ -103,7 +103,7 @@ def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, se
 
 @pytest.mark.parametrize("searches", [2, 31, 33, 128, 150])
 def test_tiles_that_are_filled_in_part(device: Device, monkeypatch: pytest.MonkeyPatch, searches: int) -> None:
-    monkeypatch.setattr(sweep_batch, "MOST_ON_CPU", searches)
+    monkeypatch.setitem(device.tuned, "sweeps.searches", searches)
     graph = streets()
     rng = np.random.default_rng(searches)
     sources = rng.integers(0, graph.num_nodes, 2 * searches + 7)
@@ -117,7 +117,7 @@ def test_tiles_that_are_filled_in_part(device: Device, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("fitting", [3, 4, 6, 31, 100, 127, 200, 704])
 def test_whole_tiles_fit_into_a_buffer(device: Device, monkeypatch: pytest.MonkeyPatch, fitting: int) -> None:
     graph = prepare(grid(12))
-    monkeypatch.setattr(sweep_batch, "MOST_ON_CPU", 1024)
+    monkeypatch.setitem(device.tuned, "sweeps.searches", 1024)
     with Solver(graph, device=device) as solver:
         limits = replace(device.limits, allocation=4 * fitting * graph.num_nodes + 3)
         monkeypatch.setattr(device, "limits", limits)
@@ -313,7 +313,7 @@ def test_loops_that_are_cut_short_are_an_error(device: Device, monkeypatch: pyte
 
 def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = prepare(grid(12))
-    monkeypatch.setattr(sweep_batch, "MOST_ON_CPU", 1024)
+    monkeypatch.setitem(device.tuned, "sweeps.searches", 1024)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32)
     exact = np.stack([heap_dijkstra(graph, source) for source in range(7)])
     with Solver(graph, device=device) as solver:

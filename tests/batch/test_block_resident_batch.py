@@ -46,7 +46,7 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
     if limit != UNREACHABLE:
         everything[everything > limit] = UNREACHABLE
     with pytest.MonkeyPatch.context() as patch, Solver(graph, "block_resident", device, **options) as solver:
-        patch.setattr(block_resident_rows, "MOST_ON_CPU", data.draw(st.sampled_from([1, 2, 3, 64])))
+        patch.setitem(device.tuned, "blocks.searches", data.draw(st.sampled_from([1, 2, 3, 64])))
         patch.setattr(block_resident_rows, "ROWS_EACH", data.draw(st.sampled_from([1, 2])))
         patch.setattr(
             block_resident_batch, "FEW_TARGETS", data.draw(st.sampled_from([0, 64]))
@@ -173,7 +173,7 @@ def test_sums_that_do_not_fit_matter_for_wanted_nodes_only(device: Device) -> No
 
 @pytest.mark.parametrize("reduction", ["none", "full"])
 def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str) -> None:
-    monkeypatch.setattr(block_resident_rows, "MOST_ON_CPU", 1000)
+    monkeypatch.setitem(device.tuned, "blocks.searches", 1000)
     graph = grid(60, seed=2)
     sources, targets = np.arange(20), np.arange(10)
     expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
@@ -202,7 +202,7 @@ def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.Mo
                 # Beside that only the submissions' views of the state, and of what was written.
                 assert 1 < count < 20 and taken <= room + 16 * (STATE.itemsize + 8 * 2 * count)
         monkeypatch.undo()
-        monkeypatch.setattr(block_resident_rows, "MOST_ON_CPU", 1000)
+        monkeypatch.setitem(device.tuned, "blocks.searches", 1000)
         monkeypatch.setattr(BlockResidentRows, "__init__", init)
     assert len(made) == 4, "one at a time needs no batch"
 

@@ -58,7 +58,7 @@ def test_random_graphs(device: Device, graph: Graph, seed: int, searches: int, q
     nodes = rng.integers(0, graph.num_nodes, rng.integers(1, 80))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_table, "MOST_SEARCHES", searches)
-        patch.setattr(label_table, "SOFTWARE_QUADS", quads)
+        patch.setitem(device.tuned, "label_table.quads", quads)
         with Solver(prepare(graph), "phast", device) as solver, Solver(graph, "dijkstra", "cpu") as reference:
             check_rows(solver, reference, groups, nodes, UNREACHABLE if seed % 2 else int(rng.integers(0, 300)))
             assert isinstance(solver.session.take_kept(), LabelTable)

@@ -165,6 +165,12 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
             solver.nearest([0, 1])
             solver.trees(0)
             solver.table([0], [1])
+    with monkeypatch.context() as patch:  # subgroups without arithmetic, and arcs in one buffer or several
+        patch.setattr(device, "info", replace(device.info, features=device.info.features - {"subgroup_arithmetic"}))
+        for bits in DISTANCE_TYPES:
+            for limits in (device.limits, replace(device.limits, storage_range=65536)):
+                patch.setattr(device, "limits", limits)
+                make_solver(rmat(10, 36), "near_far", device, distance_bits=bits).close()
     with monkeypatch.context() as patch:  # arcs in several buffers
         patch.setattr(device, "limits", replace(device.limits, storage_range=65536))
         for graph in (rmat(10, 36), uniform_random(3600, 5)):
@@ -180,6 +186,9 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
                     solver.set_weights(graph.weight[::-1])
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
     modules = {name: Module(name) for name in all_shaders()}
+    # Capabilities of subgroups beyond the basic one, which some devices lack.
+    of_subgroups = {name for name, module in modules.items() if module.capabilities & set(range(62, 69))}
+    assert of_subgroups == {"near_far", "near_far_64", "near_far_split", "near_far_64_split"}
     for name, arguments in made:
         module = modules[name]
         assert module.bindings | UNUSED.get(name.removesuffix("_split"), set()) == set(range(arguments["bindings"])), (

@@ -9,7 +9,6 @@ from tests.conftest import open_device
 from tests.support.graphs import make_solver
 from tests.support.resources import watch_closing
 from vkssp import Graph
-from vkssp.engine import loop
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
@@ -19,11 +18,11 @@ NODES = 1500
 PATH = Graph.from_edges(np.arange(NODES - 1), np.arange(1, NODES), np.full(NODES - 1, 3))
 
 
-@pytest.mark.parametrize(("batch_ms", "sizes"), [(0.0, {8, 16}), (1e9, {8, 16, 32, 64, 128, 256})])
+@pytest.mark.parametrize(("batch_us", "sizes"), [(0, {8, 16}), (10**12, {8, 16, 32, 64, 128, 256})])
 def test_batches_are_as_long_as_their_time_allows(
-    device: Device, monkeypatch: pytest.MonkeyPatch, batch_ms: float, sizes: set[int]
+    device: Device, monkeypatch: pytest.MonkeyPatch, batch_us: int, sizes: set[int]
 ) -> None:
-    monkeypatch.setattr(loop, "BATCH_MS", batch_ms)
+    monkeypatch.setitem(device.tuned, "loop.batch_us", batch_us)
     recorded: list[int] = []
     original = Recording.dispatch
 

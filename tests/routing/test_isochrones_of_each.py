@@ -11,7 +11,6 @@ import pytest
 from tests.support.street_grid import street_grid
 from tests.support.turn_maps import CROSS, ROADS, imported
 from vkssp import Graph, QueryError, Router
-from vkssp.batch import block_resident_rows as batch
 from vkssp.cli import main
 from vkssp.gpu.device import Device
 
@@ -36,7 +35,7 @@ def test_each_is_what_it_is_alone(
     device: Device, streets: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algorithm: str, metric: str
 ) -> None:
     graph = imported(tmp_path, CROSS, ROADS, turns="costs")[0] if metric == "distance" else streets
-    monkeypatch.setattr(batch, "MOST_ON_CPU", 3)
+    monkeypatch.setitem(device.tuned, "blocks.searches", 3)
     here = places(graph, 7)
     with Router(graph, algorithm, device, metric=metric) as router:
         each = list(router.isochrones_of_each(here, LIMITS, 20.0))

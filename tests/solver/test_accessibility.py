@@ -147,7 +147,7 @@ def test_straightness_in_all_ways(sources_of_rows: list[tuple[str, Any]]) -> Non
 
 
 def test_several_tiles_on_a_device(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
-    monkeypatch.setattr("vkssp.batch.sweep_batch.MOST_ON_CPU", 256)
+    monkeypatch.setitem(device.tuned, "sweeps.searches", 256)
     prepared, limits, decay = prepare(GRAPH), list(range(0, 500, 50)), Decay.gaussian(120.0)
     with Solver(prepared, "phast", device) as solver, Solver(prepared, "phast", "cpu") as reference:
         for least, most in ((-(2**40), 2**40), (0, 2**20), (0, 2**32)):  # sums of two words, of one, and of more

@@ -278,7 +278,7 @@ def test_what_cannot_be_demanded_is_told() -> None:
 
 def test_batches_whose_loads_are_read_together(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
     monkeypatch.setattr("vkssp.batch.batch_sums.BATCHES_OF_SUMS", 2)
-    monkeypatch.setattr("vkssp.batch.sweep_batch.MOST_ON_CPU", 16)
+    monkeypatch.setitem(device.tuned, "sweeps.searches", 16)
     large = DEMAND * 2**30  # what goes through a node has two words
     with Solver(prepare(GRAPH), "phast", device) as solver, Solver(GRAPH, "dijkstra", "cpu") as reference:
         nodes = range(GRAPH.num_nodes)

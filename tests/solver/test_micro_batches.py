@@ -13,10 +13,10 @@ import pytest
 from tests.support.graphs import grid
 from vkssp import Graph, QueryError, Solver, prepare
 from vkssp.cch import path_batch, unpack
-from vkssp.cch.query_pairs import FEWEST_PAIRS
 from vkssp.gpu.device import Device
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.micro_batches import SIZES, MicroBatches, Waiting
+from vkssp.tunables import TUNABLES
 
 GRAPH = prepare(grid(18, seed=5))
 
@@ -72,7 +72,7 @@ def questions_of(solver: Solver, rng: np.random.Generator) -> list[Callable[[], 
     sources, targets = rng.integers(0, GRAPH.num_nodes, (2, 4)).astype(np.uint32)
     found.append(lambda: next(iter(solver.row_blocks(solver.graph, Groups.of_nodes(sources), targets))).distances)
     found.append(lambda: solver.pairs(sources, targets))
-    many = rng.integers(0, GRAPH.num_nodes, (2, FEWEST_PAIRS))
+    many = rng.integers(0, GRAPH.num_nodes, (2, TUNABLES["query_pairs.fewest_pairs"].software))
     found.append(lambda: solver.pairs(*many))
     return found
 

@@ -26,7 +26,7 @@ searched: list[int] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def always() -> Iterator[None]:
+def always(device: Device) -> Iterator[None]:
     """Let labels answer any number of pairs, and count searches of pairs."""
     search = Pairs.find
 
@@ -35,7 +35,7 @@ def always() -> Iterator[None]:
         return search(self, pairs, kept)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query_pairs, "FEWEST_PAIRS", 0)
+        patch.setitem(device.tuned, "query_pairs.fewest_pairs", 0)
         patch.setattr(Pairs, "find", counted)
         yield
 
@@ -90,7 +90,8 @@ def forest() -> Graph:
 def test_deep_and_wide_trees(
     device: Device, graph: Graph, tile: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_labels, "SOFTWARE_TILE", tile)
+    for name, value in zip(("rows", "size"), tile, strict=True):
+        monkeypatch.setitem(device.tuned, f"query_labels.few_{name}", value)
     monkeypatch.setattr(query_labels, "ROOM", 40)  # fewer than the quadruples of a large supernode
     with of_searches(graph, device) as solver:
         check_all(solver)

@@ -8,7 +8,7 @@ from typing import Any
 
 from vkssp.gpu import spirv
 
-_NAME, _MEMBER_NAME = 5, 6
+_NAME, _MEMBER_NAME, _CAPABILITY = 5, 6, 17
 _TYPE_INT, _TYPE_FLOAT, _TYPE_STRUCT, _TYPE_POINTER = 21, 22, 30, 32
 _VARIABLE, _DECORATE, _MEMBER_DECORATE, _EXECUTION_MODE_ID = 59, 71, 72, 331
 _SPEC_ID, _BINDING, _OFFSET = 1, 33, 35
@@ -16,7 +16,7 @@ _PUSH_CONSTANT, _STORAGE_BUFFER = 9, 12
 
 
 class Module:
-    """The bindings, push constants, specialization constants and structs of a compiled shader."""
+    """The bindings, push constants, specialization constants, capabilities and structs of a compiled shader."""
 
     def __init__(self, name: str) -> None:
         code = spirv.load(name)
@@ -29,6 +29,7 @@ class Module:
         self._pointers: dict[int, tuple[int, int]] = {}
         self.bindings: set[int] = set()
         self.constants: set[int] = set()
+        self.capabilities: set[int] = set()
         self._pushed = 0
         at = 5
         while at < len(words):
@@ -39,6 +40,8 @@ class Module:
     def _instruction(self, opcode: int, operands: tuple[int, ...]) -> None:
         if opcode == _NAME:
             self._names[operands[0]] = _text(operands[1:])
+        elif opcode == _CAPABILITY:
+            self.capabilities.add(operands[0])
         elif opcode == _MEMBER_NAME:
             self._members[operands[0], operands[1]] = _text(operands[2:])
         elif opcode == _TYPE_STRUCT:

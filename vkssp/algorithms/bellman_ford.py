@@ -28,6 +28,7 @@ class BellmanFord(DeviceAlgorithm):
         ends_early=False,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE, WORKGROUPS)
+    BINDINGS: ClassVar[int] = 6
     STATE: ClassVar[np.dtype[Any]] = state_dtype("modified")
 
     def _steps(self) -> Sequence[Step]:

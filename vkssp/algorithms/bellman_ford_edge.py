@@ -40,6 +40,8 @@ class BellmanFordEdge(BellmanFord):
         WORKGROUPS,
     )
 
+    BINDINGS: ClassVar[int] = 8
+
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph, name = self._graph, f"edges by {self._parameters['segment'] or 0}"
         # Two arcs of an undirected edge become one.

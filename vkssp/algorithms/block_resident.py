@@ -22,6 +22,7 @@ from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgo
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import QueryError
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.prepared.blocks import OTHER_BYTES, RANGES_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
@@ -33,11 +34,8 @@ from vkssp.references import DAVIDSON, NIKLAUS
 BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
 #: Largest number of nodes of an invocation, which keeps a dozen words of each in registers.
 MOST_NODES_EACH = 16
-# Width of a bucket in mean weights of a path between neighbouring crossings, and largest number of arcs of such a path.
-_DELTA_PER_ARC, LONGEST_CHAIN = 250.0, 8.0
-#: Rounds between two barriers on a GPU, where a barrier takes as long as a round. On a software device no invocation
-#: waits at a barrier.
-ROUNDS_AT_ONCE = 4
+#: Largest number of arcs of a path between neighbouring crossings.
+LONGEST_CHAIN = 8.0
 # Factor by which the first bucket of a search for a target is narrower. Still narrower buckets would hold less than the
 # nodes of a block, which are visited together anyway.
 _NARROWER = 16
@@ -62,10 +60,10 @@ def mean_chain(degree: float) -> float:
     return degree / (3 * (degree - 2)) if degree > 2 else LONGEST_CHAIN
 
 
-def default_bucket(renumbered: RenumberedGraph) -> int:
-    """Return the width of a bucket for one search in a graph."""
+def default_bucket(renumbered: RenumberedGraph, device: Device) -> int:
+    """Return the width of a bucket for one search in a graph on a device."""
     chain = min(max(1.0, mean_chain(renumbered.num_arcs / max(1, renumbered.num_nodes))), LONGEST_CHAIN)
-    return default_delta(renumbered.spread.mean, _DELTA_PER_ARC * chain)
+    return default_delta(renumbered.spread.mean, device.tuned["block_resident.delta_per_mean"] * chain)
 
 
 def missing_bytes(graph: DeviceGraph, block: int, *, at_most: bool) -> int:
@@ -97,6 +95,7 @@ class BlockResident(DeviceAlgorithm):
         WORKGROUP_SIZE,
         WORKGROUPS,
     )
+    BINDINGS: ClassVar[int] = 10
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
         *(
             "phase",
@@ -126,13 +125,14 @@ class BlockResident(DeviceAlgorithm):
         """Return the sizes of a workgroup and of a block."""
         block = self._parameters["block"]
         # If a device ends long loops too early, larger workgroups and fewer rounds give an invocation less to do.
-        software = max(64 if self._more_groups == 1 else 256, (block or 0) // MOST_NODES_EACH)
-        size = self._size(default=min(1024, block or 1024), software=software)
+        usual, fewest = self._device.tuned["block_resident.workgroup_size"], (block or 0) // MOST_NODES_EACH
+        software = max(usual if self._more_groups == 1 else max(usual, 256), fewest)
+        size = self._size(default=max(min(usual, block or usual), fewest), software=software)
         return size, block or min(1024, 1 << (4 * size).bit_length() - 1)
 
     def _steps(self) -> Sequence[Step]:
         graph, parameters = self._graph, self._parameters
-        self._delta = parameters["delta"] or default_bucket(graph.renumbered)
+        self._delta = parameters["delta"] or default_bucket(graph.renumbered, self._device)
         size, self.block = self._sizes()
         if self.block > MOST_NODES_EACH * size:
             raise QueryError(
@@ -140,7 +140,7 @@ class BlockResident(DeviceAlgorithm):
                 "most; choose smaller blocks or a larger workgroup_size"
             )
         rounds = parameters["rounds"] or max(1, default_rounds(self.block) // self._more_groups)
-        at_once = parameters["rounds_at_once"] or (1 if self._software else ROUNDS_AT_ONCE)
+        at_once = parameters["rounds_at_once"] or self._device.tuned["block_resident.rounds_at_once"]
         self.num_blocks = -(-self._num_nodes // self.block)
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
         self._blocks = self._buffer("the blocks", 8 * self.num_blocks)
@@ -162,7 +162,8 @@ class BlockResident(DeviceAlgorithm):
             },
             shared_bytes=8 * self.block + SHARED_BESIDES,
         )
-        groups = self._groups(self.num_blocks, 1, default=264)
+        most = self._device.tuned["block_resident.workgroups"]
+        groups = self._groups(self.num_blocks, 1, default=most, software=most)
         return [Step(kernel, groups, (self._num_nodes, self.num_blocks, graph.renumbered.spread.heaviest))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:

@@ -16,6 +16,7 @@ from vkssp.algorithm import AUTO, CPU, VULKAN, check_parameters
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.checks import index_of, shown
 from vkssp.cpu.device import CpuDevice
+from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.engine.shaders import lacks_of
 from vkssp.errors import QueryError
 from vkssp.former import warn_of
@@ -194,12 +195,17 @@ def _is_auto(name: object) -> bool:
 
 
 def choose(
-    renumbered: RenumberedGraph, largest_buffer: int, distance_type: DistanceType = BITS_32, *, splits: bool = False
+    renumbered: RenumberedGraph,
+    largest_buffer: int,
+    most_bindings: int = 2**63,
+    distance_type: DistanceType = BITS_32,
+    *,
+    splits: bool = False,
 ) -> str:
     """Return the name of the algorithm that is expected to find all distances in a graph fastest.
 
     The choice depends on the degrees and the numbering of nodes. These suffice for most graphs in practice, but not for
-    all graphs.
+    all graphs. On a device whose kernels have few storage buffers, it is a slower algorithm that needs fewer.
 
     Parameters
     ----------
@@ -207,6 +213,8 @@ def choose(
         The graph, with its numbering on the device.
     largest_buffer : int
         Bytes of the largest buffer of the device.
+    most_bindings : int
+        Most storage buffers of a kernel on the device.
     distance_type : DistanceType
         Type of the distances; only work queues find those of 64 bits.
     splits : bool
@@ -214,6 +222,23 @@ def choose(
     """
     if distance_type is not BITS_32:
         return "near_far"
+    fastest = _fastest(renumbered, largest_buffer, splits=splits)
+    if renumbered.arcs.nbytes > largest_buffer and not splits:
+        return fastest
+    # Sweeps over ids suit graphs whose neighbours have close ones, and sweeps over all nodes any graph.
+    is_sparse = renumbered.num_arcs <= _SPARSE * max(1, renumbered.num_nodes)
+    others = ("near_far", "delta_step", "bellman_ford") if is_sparse else ("near_far", "bellman_ford")
+    return next((name for name in (fastest, *others) if _bindings_of(name) <= most_bindings), fastest)
+
+
+def _bindings_of(name: str) -> int:
+    kind = ALGORITHMS[name][VULKAN]
+    assert issubclass(kind, DeviceAlgorithm)
+    return kind.BINDINGS
+
+
+def _fastest(renumbered: RenumberedGraph, largest_buffer: int, *, splits: bool) -> str:
+    """Return the fastest algorithm for distances of 32 bits, on a device whose kernels have enough storage buffers."""
     first_out, num_arcs = renumbered.first_out, renumbered.num_arcs
     mean = num_arcs / max(1, renumbered.num_nodes)
     fits = renumbered.arcs.nbytes <= largest_buffer

@@ -46,6 +46,7 @@ class DeltaStep(DeviceAlgorithm):
         WORKGROUPS,
     )
     OWN_BYTES: ClassVar[float] = 0.25
+    BINDINGS: ClassVar[int] = 7
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
         *("phase", "parity", "low", "high", "first_node", "last_node", "delta", "light_heavy", "buckets"),
         *("changed_min", "changed_max", "waiting_min", "waiting_max", "waiting_distance"),
@@ -57,7 +58,8 @@ class DeltaStep(DeviceAlgorithm):
     def _steps(self) -> Sequence[Step]:
         self._delta = self._parameters["delta"] or default_delta(self._graph.renumbered.spread.mean)
         fitting = (self._device.limits.shared_memory - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
-        size = self._parameters["workgroup_size"] or min(self._size(), fitting)
+        usual, most = (self._device.tuned[f"delta_step.{name}"] for name in ("workgroup_size", "workgroups"))
+        size = self._parameters["workgroup_size"] or min(self._size(default=usual, software=usual), fitting)
         self._bits = self._buffer("the changed-node bits", 8 * -(-self._num_nodes // 32))
         sweep = self._kernel(
             "delta_step",
@@ -65,7 +67,8 @@ class DeltaStep(DeviceAlgorithm):
             workgroup_size=size,
             shared_bytes=_SHARED_PER_INVOCATION * size + _SHARED_BESIDES,
         )
-        return [Step(sweep, self._groups(self._num_nodes, 32 * size, default=256), (self._num_nodes,))]
+        groups = self._groups(self._num_nodes, 32 * size, default=most, software=most)
+        return [Step(sweep, groups, (self._num_nodes,))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._bits, 0)

@@ -35,6 +35,7 @@ class DeltaStepArray(DeviceAlgorithm):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (DELTA, WORKGROUP_SIZE, WORKGROUPS)
     OWN_BYTES: ClassVar[float] = 8
+    BINDINGS: ClassVar[int] = 8
     STATE: ClassVar[np.dtype[Any]] = state_dtype("phase", "delta", "bucket", "changed", "next", "buckets")
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
 

@@ -31,6 +31,7 @@ class DijkstraScan(DeviceAlgorithm):
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE, WORKGROUPS)
     SWEEPS: ClassVar[bool] = False
     OWN_BYTES: ClassVar[float] = 0.125
+    BINDINGS: ClassVar[int] = 8
     STATE: ClassVar[np.dtype[Any]] = state_dtype("nearest")
 
     def _steps(self) -> Sequence[Step]:

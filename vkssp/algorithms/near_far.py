@@ -24,7 +24,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.split_buffer import copy_to
 from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES
-from vkssp.prepared.bucket_width import DELTA, DELTA_PER_MEAN, default_delta, first_bucket
+from vkssp.prepared.bucket_width import DELTA, default_delta, first_bucket
 from vkssp.references import DAVIDSON, NIKLAUS
 
 _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LEAST_ENTRIES_CONSTANT, _LIGHT_FIRST_CONSTANT = 2, 3, 4, 5
@@ -37,7 +37,10 @@ _SHARED_FOR_SCAN, _ENTRIES_OF_LIST, _SHARED_BESIDES = 12, 2, 128
 # faster with one round in a dispatch, with buckets that are narrower the more arcs there are, with a read before the
 # atomic minimum, and with light arcs first.
 _HIGH_DEGREE = 8
-_DELTA_PER_MEAN_AND_DEGREE = 12.0
+# Features by which subgroups share out work; without them a kernel does it by shared memory alone.
+_SUBGROUPS = {"subgroup_basic", "subgroup_arithmetic", "subgroup_ballot"}
+# Least entries of a workgroup while the queue is short: one with fewer costs more than it saves.
+_LEAST_ENTRIES = 8
 
 
 class NearFar(DeviceAlgorithm):
@@ -64,6 +67,7 @@ class NearFar(DeviceAlgorithm):
         WORKGROUP_SIZE,
         WORKGROUPS,
     )
+    BINDINGS: ClassVar[int] = 9
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
         *("phase", "delta", "widest", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets"),
         *("queue_overflow", "bound", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
@@ -121,34 +125,35 @@ class NearFar(DeviceAlgorithm):
         graph, limits = self._graph, self._device.limits
         many_arcs = self.has_many_arcs
         degree = graph.renumbered.num_arcs / max(1, self._num_nodes)
-        per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
+        tuned, hub = self._device.tuned, "hub_" if many_arcs else ""
+        per_mean = tuned[f"near_far.{hub}delta_per_mean"] / (degree if many_arcs else 1)
         self._delta = self._parameters["delta"] or default_delta(
             graph.renumbered.spread.mean, per_mean, self._unreachable - 1
         )
-        rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
+        rounds = self._parameters["rounds"] or (1 if many_arcs else tuned["near_far.rounds"])
         shared = _SHARED_FOR_SCAN + self._entry_bytes * (1 + _ENTRIES_OF_LIST * (3 if rounds > 1 else 2))
         fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
         # If the device ends long loops too early, larger workgroups leave less work to each invocation.
-        software = 32 if self._more_groups == 1 else 256
-        default = self._size(default=512 if many_arcs else 256, software=software)
+        usual = tuned[f"near_far.{hub}workgroup_size"]
+        default = self._size(default=usual, software=usual if self._more_groups == 1 else max(usual, 256))
         size = self._parameters["workgroup_size"] or min(default, fitting)
         arcs = graph.arcs_light_first() if many_arcs else graph.arcs
         self._queues = [self._queue(f"the {name}", places) for name, places in self.capacity.items()]
         kernel = self._kernel(
-            "near_far",
+            "near_far" if _SUBGROUPS <= self._device.info.features else "near_far_no_subgroups",
             *(self.terminals, self.distances, graph.rows(), arcs, *self._queues, self.distances),
             workgroup_size=size,
             push_constants=4,
             constants={
                 _ROUNDS_CONSTANT: rounds,
                 _READ_FIRST_CONSTANT: int(many_arcs),
-                _LEAST_ENTRIES_CONSTANT: 1 if many_arcs else 8,
+                _LEAST_ENTRIES_CONSTANT: 1 if many_arcs else _LEAST_ENTRIES,
                 _LIGHT_FIRST_CONSTANT: int(many_arcs),
             },
             shared_bytes=shared * size + _SHARED_BESIDES,
-            needs=("subgroup_ballot",),
         )
-        groups = self._groups(self._num_nodes, min(size, 8), default=256)
+        most = tuned[f"near_far.{hub}workgroups"]
+        groups = self._groups(self._num_nodes, min(size, 8), default=most, software=most)
         near, far = self.capacity.values()
         reachable = np.count_nonzero(graph.renumbered.has_arc_in) if many_arcs else 0
         return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]

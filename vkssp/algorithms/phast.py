@@ -59,8 +59,6 @@ SEARCHES_CONSTANT, IS_PART_CONSTANT, _SWEEP_COUNTING_CONSTANT = 2, 3, 4
 ENTRY_WORDS = 2
 # Words of a seed, and of the header before the first; largest number of workgroups that search upward at once.
 _SEED_WORDS, _MOST_UPWARD = 4, 1024
-# Invocations of a level of a sweep, if its nodes have enough arcs for them, and largest number of those of a node.
-_LEVEL_INVOCATIONS, _MOST_LANES = 1 << 17, 64
 
 
 def hierarchy_of(graph: DeviceGraph) -> CustomizedHierarchy:
@@ -110,9 +108,10 @@ def levels_of(
     size : int
         Invocations of a workgroup.
     """
-    levels, most = [], 1 if device.info.kind == "cpu" else min(_MOST_LANES, size)
+    levels, most = [], min(device.tuned["phast.lanes"], size)
+    invocations = device.tuned["phast.level_invocations"]
     for begin, end in zip(bounds[1:-1].tolist(), bounds[2:].tolist(), strict=True):
-        wanted = min(float(length[begin:end].mean()), _LEVEL_INVOCATIONS / (end - begin), most)
+        wanted = min(float(length[begin:end].mean()), invocations / (end - begin), most)
         levels.append((begin, end, 1 << max(1, int(wanted)).bit_length() - 1))
     return levels
 
@@ -144,7 +143,7 @@ class Phast(Resource):
         self._graph, self._counting, self._device = graph, counting, graph.device
         size, label_mib = parameters["workgroup_size"], parameters.get("label_mib")
         self._label_budget = None if label_mib is None else label_mib << 20
-        self._size = size or min(64 if self._device.info.kind == "cpu" else 128, self._device.limits.workgroup_size)
+        self._size = size or min(self._device.tuned["phast.workgroup_size"], self._device.limits.workgroup_size)
         try:
             renumbered = graph.renumbered
             assert renumbered.hierarchy is not None

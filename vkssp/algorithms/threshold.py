@@ -39,6 +39,7 @@ class ThresholdAlgorithm(DeviceAlgorithm):
         WORKGROUPS,
     )
     OWN_BYTES: ClassVar[float] = 4
+    BINDINGS: ClassVar[int] = 6
     STATE: ClassVar[np.dtype[Any]] = state_dtype("rounds", "nearest", "bound", "low", "threshold")
     #: Whether the lightest outgoing arcs raise the threshold (Crauser) or not (Martin).
     CRAUSER: ClassVar[bool]

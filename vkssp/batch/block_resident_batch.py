@@ -19,13 +19,12 @@ from vkssp.algorithms.block_resident import (
     BITS_CONSTANT,
     BLOCK_CONSTANT,
     MOST_NODES_EACH,
-    ROUNDS_AT_ONCE,
     ROUNDS_CONSTANT,
     SHARED_BESIDES,
     default_rounds,
 )
 from vkssp.batch.submission import Submission, SubmissionQueue
-from vkssp.engine.device_algorithm import COUNTING_CONSTANT, NEEDS, state_dtype
+from vkssp.engine.device_algorithm import COUNTING_CONSTANT, state_dtype
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -64,7 +63,7 @@ def sizes_of(device: Device, parameters: dict[str, int | None]) -> tuple[int, in
     # As many nodes per invocation as usual on a software device: with twice as many, drivers compile for half a minute.
     most = min(512, MOST_NODES_EACH // 2 * (chosen or limit))
     block = parameters["block"] or 1 << most.bit_length() - 1
-    usual = min(64 if device.info.kind == "cpu" else 256, block, limit)
+    usual = min(device.tuned["blocks.workgroup_size"], block, limit)
     return block, chosen or max(usual, block // MOST_NODES_EACH)
 
 
@@ -129,10 +128,10 @@ class BlockResidentBatch(Resource):
         block, size = sizes_of(self.device, parameters)
         num_blocks = -(-self._num_nodes // block)
         rounds = parameters["rounds"] or default_rounds(block)
-        software = self.device.info.kind == "cpu"
-        groups = parameters["workgroups"] or self._more_groups * (16 if software else 792)
+        software, tuned = self.device.info.kind == "cpu", self.device.tuned
+        groups = parameters["workgroups"] or self._more_groups * tuned["blocks.workgroups"]
         groups = min(groups, searches * num_blocks, self.device.limits.workgroups)
-        at_once = parameters["rounds_at_once"] or (1 if software else ROUNDS_AT_ONCE)
+        at_once = parameters["rounds_at_once"] or tuned["block_resident.rounds_at_once"]
         self.distances = self._buffer("the distances", 4 * self._num_nodes * searches)
         relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes * searches)
         blocks = self._buffer("the blocks", 8 * num_blocks * searches)
@@ -164,7 +163,6 @@ class BlockResidentBatch(Resource):
                 AT_ONCE_CONSTANT: min(at_once, rounds),
             },
             shared_bytes=64 + 8 * block + SHARED_BESIDES,
-            needs=NEEDS,
             owner=self,
         ).on(
             *(self.state, trace, self._slots, wants, self.distances, *graph.blocks(block)),

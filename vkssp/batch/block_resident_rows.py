@@ -20,11 +20,8 @@ from vkssp.prepared.blocks import RECORD_BYTES
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
-#: Largest number of searches at once on a GPU, and on a software device, which gains little by more, while the first
-#: rows would come later; largest part of a device's free memory that they take; rows on the device for each search.
-MOST_SEARCHES, MOST_ON_CPU, MOST_MEMORY, ROWS_EACH = 1024, 8, 0.5, 2
-#: Factor by which buckets are narrower than those of a single search, which would have too little work in such ones.
-NARROWER = 6
+#: Largest part of a device's free memory that searches take; rows on the device for each search.
+MOST_MEMORY, ROWS_EACH = 0.5, 2
 
 
 def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[str, int | None]) -> int:
@@ -48,7 +45,7 @@ def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[s
         rows,
         # So the indices of their words fit into 32 bits, too.
         limits.buffer // max(4 * num_nodes, 16 * num_blocks, 4 * wanted, 512 * ROWS_EACH),
-        MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES,
+        device.tuned["blocks.searches"],
     )
     each = 8 * num_nodes + 24 * num_blocks + ROWS_EACH * (4 * wanted + 512) + 1024
     room = MOST_MEMORY * device.free_bytes() - WANTED_BYTES * wanted
@@ -108,7 +105,8 @@ class BlockResidentRows(Resource):
             is_removed = graph.reduction.component[nodes] != UNREACHABLE
             self._wanted[is_removed, 1:] = graph.reduction.records[nodes[is_removed]]
             self._wanted[:, 0] = self._node[nodes]
-        self._delta = parameters["delta"] or max(1, default_bucket(measured.renumbered) // NARROWER)
+        bucket, narrower = default_bucket(measured.renumbered, graph.device), graph.device.tuned["blocks.narrower"]
+        self._delta = parameters["delta"] or max(1, bucket // narrower)
         super().__init__(graph)
 
     def suits(self, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None) -> bool:

@@ -39,9 +39,7 @@ MOST_PART = 1 / 4
 MOST_SEARCHES, MOST_BYTES = 1 << 12, 64 << 20
 # Largest part of the free memory that labels of columns take, and those of rows.
 _MOST_MEMORY = 1 / 16
-#: A quarter of the side of a tile, on a GPU and on a software device.
-QUADS, SOFTWARE_QUADS = 16, 8
-# Specialization constant of the shader: that quarter.
+# Specialization constant of the shader: a quarter of the side of a tile.
 _QUADS_CONSTANT = 1
 # Storage buffers of the kernel, depths of labels in shared memory, and least room for rows.
 _BINDINGS, _DEPTHS, _LEAST_ROOM = 5, 16, 256
@@ -49,8 +47,7 @@ _BINDINGS, _DEPTHS, _LEAST_ROOM = 5, 16, 256
 
 def _quads_on(customized: CustomizedHierarchy) -> int:
     """Return a quarter of the side of a tile, a power of two; 0 if the limits of the device allow none."""
-    limits, kind = customized.device.limits, customized.device.info.kind
-    quads = SOFTWARE_QUADS if kind == "cpu" else QUADS
+    limits, quads = customized.device.limits, customized.device.tuned["label_table.quads"]
     while quads and (quads * quads > limits.workgroup_size or _shared_bytes(quads) > limits.shared_memory):
         quads //= 2
     return quads

@@ -38,8 +38,8 @@ from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums, Straightne
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
-#: Searches of a tile, for few and for many at once; largest number of searches at once on a GPU, and on the CPU.
-TILE, LARGE_TILE, MOST_SEARCHES, MOST_ON_CPU = 32, 128, 1024, 32
+#: Searches of a tile, for few and for many at once.
+TILE, LARGE_TILE = 32, 128
 #: Largest number of storage buffers of a kernel.
 BINDINGS = 10
 #: Largest part of a device's free memory that a batch takes.
@@ -102,7 +102,7 @@ def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int, aggregates: Aggre
     each = 4 * words * num_nodes + 8 * max(1, wanted) + 2 * seeds + distances + labels
     largest = max(4 * max(1, words - 2) * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, distances, labels)
     fitting = min(int(MOST_MEMORY * device.free_bytes()) // each, device.limits.buffer // largest)
-    most = min(rows, fitting, MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES)
+    most = min(rows, fitting, device.tuned["sweeps.searches"])
     if most > TILE:
         # Whole tiles, because memory is allocated by tiles.
         whole = LARGE_TILE if most >= LARGE_TILE else TILE
@@ -204,7 +204,7 @@ class SweepBatch(Resource):
         entries = PathEntries(device, hierarchy, ENTRY_WORDS)
         self._most_upward = entries.most_groups(device.limits.workgroups)
         self._lowest = entries.buffer(self._most_upward, self)
-        size = min(128, device.limits.workgroup_size)
+        size = min(device.tuned["sweeps.upward_size"], device.limits.workgroup_size)
         shader, constants = customized.shader("phast_upward_many")
         self._upward = Kernel(
             device,
@@ -216,7 +216,7 @@ class SweepBatch(Resource):
             shared_bytes=entries.shared_bytes,
             owner=self,
         )
-        self._flat = 1 << min(256, device.limits.workgroup_size).bit_length() - 1
+        self._flat = 1 << min(device.tuned["sweeps.workgroup_size"], device.limits.workgroup_size).bit_length() - 1
         shader, constants = customized.shader("phast_sweep_many")
         self._sweep = Kernel(
             device,

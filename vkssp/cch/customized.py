@@ -34,6 +34,8 @@ from vkssp.graph.hierarchy import Hierarchy
 from vkssp.locks import ReentrantLock
 from vkssp.resource import Resource
 
+#: Most storage buffers of the kernels that search over a hierarchy.
+BINDINGS = 10
 # Words of a status: whether loops were cut short, and whether a sum did not fit into 32 bits.
 STATUS_WORDS = 2
 # Stages of customization, in order.
@@ -65,6 +67,11 @@ def unfit(device: Device, hierarchy: Hierarchy, graph: Graph) -> str:
         return (
             f"the hierarchy needs {arrays} bytes for one array, {name} binds {most} at most and lacks "
             f"bufferDeviceAddress; {cure}"
+        )
+    if device.limits.storage_buffers < BINDINGS:
+        return (
+            f"a kernel needs {BINDINGS} storage buffers, {name} has {device.limits.storage_buffers}; use another "
+            "device, or leave algorithm out"
         )
     if whole > most:
         return f"the weights of the graph, or distances, need {whole} bytes, {name} binds {most} at most; {cure}"

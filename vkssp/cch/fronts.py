@@ -21,9 +21,6 @@ WORDS_CONSTANT = 1
 PAIRS, COLUMNS = 1, 2
 #: Most words of shared memory that are used, so that several workgroups fit into a processor of a GPU.
 MOST_WORDS = 11_264
-# Invocations of a workgroup that goes from node to node, and of one of customization else, on a GPU and on a software
-# device.
-_CHAIN_SIZE, _SIZE, _SOFTWARE_SIZE = 512, 128, 64
 #: Most nodes of a piece of a supernode, and fewest columns that fit beside them.
 MOST_NODES, _FEWEST_COLUMNS = 64, 8
 #: Entries of columns that an invocation takes in a turn, if there are workgroups for the others.
@@ -51,17 +48,16 @@ class Front(NamedTuple):
 
 def chain_size(device: Device) -> int:
     """Return the number of invocations of a workgroup that goes from node to node, a power of two."""
-    return _size_on(device, _CHAIN_SIZE)
+    return _size_on(device, "customization.chain_size")
 
 
 def workgroup_size(device: Device) -> int:
     """Return the number of invocations of the other workgroups of customization, a power of two."""
-    return _size_on(device, _SIZE)
+    return _size_on(device, "customization.workgroup_size")
 
 
-def _size_on(device: Device, size: int) -> int:
-    wanted = _SOFTWARE_SIZE if device.info.kind == "cpu" else size
-    return 1 << min(wanted, device.limits.workgroup_size).bit_length() - 1
+def _size_on(device: Device, name: str) -> int:
+    return 1 << min(device.tuned[name], device.limits.workgroup_size).bit_length() - 1
 
 
 def front_words(device: Device) -> int:

@@ -18,8 +18,8 @@ from vkssp.resource import Resource
 
 #: Specialization constant of the shader: invocations that walk along a pair of rows.
 LANES_CONSTANT = 1
-#: Invocations that walk along a pair of rows together, and the largest number of them; powers of two.
-LANES, MOST_LANES = 8, 64
+#: Largest number of invocations that walk along a pair of rows together; a power of two.
+MOST_LANES = 64
 #: Largest number of pairs of a piece, and least number that is worth one.
 PIECE, LEAST_PIECE = 1 << 19, 1 << 16
 # Largest number of pieces that are copied, searched and read at the same time.
@@ -28,21 +28,21 @@ _MOST_SLOTS = 8
 _PAIR_BYTES = 8
 #: Storage buffers of the kernel.
 PAIR_BINDINGS = 4 + 2 * MOST_PARTS
-# Invocations of a workgroup, on a GPU and on a software device, and bytes of shared memory that each takes.
-_SIZE, _SOFTWARE_SIZE, _SHARED_BYTES = 128, 64, 24
+# Bytes of shared memory that an invocation takes.
+_SHARED_BYTES = 24
 
 
 def label_pairs_kernel(device: Device, num_parts: int, owner: Resource) -> Kernel:
     """Return the kernel that finds distances of pairs by rows of labels in so many different buffers."""
-    size = _SOFTWARE_SIZE if device.info.kind == "cpu" else _SIZE
-    size = 1 << min(size, device.limits.workgroup_size).bit_length() - 1
+    size, limits = device.tuned["label_pairs.workgroup_size"], device.limits
+    size = 1 << min(size, limits.workgroup_size, limits.shared_memory // _SHARED_BYTES).bit_length() - 1
     return Kernel(
         device,
         "label_pairs",
         bindings=PAIR_BINDINGS,
         push_constants=3,
         workgroup_size=size,
-        constants={LANES_CONSTANT: min(LANES, size), PARTS_CONSTANT: num_parts},
+        constants={LANES_CONSTANT: min(device.tuned["label_pairs.lanes"], size), PARTS_CONSTANT: num_parts},
         shared_bytes=_SHARED_BYTES * size,
         owner=owner,
     )

@@ -41,7 +41,7 @@ _RECORD_BYTES, _ROW_BYTES = 16, 8
 
 def _size_on(device: Device) -> int:
     """Return the number of invocations of a workgroup."""
-    return 1 << min(64 if device.info.kind == "cpu" else 128, device.limits.workgroup_size).bit_length() - 1
+    return 1 << min(device.tuned["labels.workgroup_size"], device.limits.workgroup_size).bit_length() - 1
 
 
 def bytes_of(layout: LabelLayout, *, is_symmetric: bool) -> int:

@@ -20,9 +20,8 @@ from vkssp.resource import Resource
 
 # Smallest and largest number of pairs that a submission has room for, and bytes of a pair.
 _LEAST, _MOST, _PAIR_BYTES = 64, 1 << 16, 16
-# Largest number of pairs that the device processes all at once, faster with more invocations each. Invocations of a
-# workgroup for few pairs, for many pairs, and on a software device.
-_FEW, _SIZE_FOR_FEW, _SIZE_FOR_MANY, _SOFTWARE_SIZE = 1024, 256, 128, 64
+# Largest number of pairs that the device processes all at once, faster with more invocations each.
+_FEW = 1024
 # Words of a node on a path to the root, and other bytes of shared memory of a search.
 _ENTRY_WORDS, _FIXED_BYTES = 4, 64
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
@@ -99,8 +98,8 @@ class Pairs(Resource):
     def _ready_for(self, count: int) -> tuple[Bindings, Recording]:
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
-        size = _SIZE_FOR_FEW if count <= _FEW else _SIZE_FOR_MANY
-        size = min(_SOFTWARE_SIZE if device.info.kind == "cpu" else size, device.limits.workgroup_size)
+        size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
+        size = min(size, device.limits.workgroup_size)
         if size not in self._kernels:
             shader, constants = customized.shader("phast_pairs")
             self._kernels[size] = Kernel(
@@ -128,7 +127,7 @@ class Pairs(Resource):
         """Return the kernels that search at the top of the hierarchy and join both searches of pairs."""
         if self._at_top is None:
             device, customized, limits = self._device, self._customized, self._device.limits
-            size = min(_SIZE_FOR_FEW, limits.workgroup_size)
+            size = min(device.tuned["pairs.size_for_few"], limits.workgroup_size)
             hierarchy = (customized.supernodes, customized.supernode_of, self._status, customized.weights)
             if not self._kernels_at_top:
                 climb = climb_kernel(customized, size, self, of_tree=False)

@@ -31,11 +31,6 @@ from vkssp.resource import Resource
 
 # Specialization constants of shaders/cch/query_rows.comp: rows of a tile, quadruples of distances in shared memory.
 _ROWS_CONSTANT, _ROOM_CONSTANT = 1, 2
-#: Rows of a tile and invocations of its workgroup, for few rows, for many, and on a software device. Small tiles of few
-#: rows occupy more processors.
-SMALL_TILE, LARGE_TILE, SOFTWARE_TILE = (4, 128), (16, 128), (8, 64)
-#: Rows from which on large tiles occupy all processors: a guess for a large GPU.
-MANY_ROWS = 1 << 12
 #: Quadruples of distances of a tile in shared memory.
 ROOM = 512
 # Bytes of one there, of a row, and of a workgroup.
@@ -57,10 +52,10 @@ class Tile(NamedTuple):
 
 def tile_for(device: Device, count: int) -> Tile:
     """Return the tile for a number of rows."""
-    rows, size = LARGE_TILE if count >= MANY_ROWS else SMALL_TILE
-    if device.info.kind == "cpu":
-        rows, size = SOFTWARE_TILE
-    size = min(size, device.limits.workgroup_size)
+    tuned = device.tuned
+    many = "many" if count >= tuned["query_labels.many_from"] else "few"
+    rows = tuned[f"query_labels.{many}_rows"]
+    size = min(tuned[f"query_labels.{many}_size"], device.limits.workgroup_size)
     rows = 1 << min(rows, size).bit_length() - 1
     left = (device.limits.shared_memory - _FIXED_BYTES - _ROW_BYTES * rows) // _QUADRUPLE_BYTES
     return Tile(rows, size, max(rows, min(ROOM, left)))
@@ -87,14 +82,17 @@ def rounds_of(hierarchy: Hierarchy, tile: Tile) -> int:
 def most_rows(customized: CustomizedHierarchy, budget: int) -> int:
     """Return the largest number of rows of a direction on a device in so many bytes; 0 if its limits allow none."""
     device, hierarchy = customized.device, customized.hierarchy
-    tile = tile_for(device, 0)
-    shared = _FIXED_BYTES + _ROW_BYTES * tile.rows + _QUADRUPLE_BYTES * tile.room
+    tiles = [tile_for(device, count) for count in (0, MOST_ROWS)]
+    shared = max(_FIXED_BYTES + _ROW_BYTES * tile.rows + _QUADRUPLE_BYTES * tile.room for tile in tiles)
     if not hierarchy.num_nodes or device.limits.storage_buffers < _BINDINGS or shared > device.limits.shared_memory:
         return 0
-    if device.info.kind == "cpu" and rounds_of(hierarchy, tile) > MOST_ROUNDS:
+    if device.info.kind == "cpu" and max(rounds_of(hierarchy, tile) for tile in tiles) > MOST_ROUNDS:
         return 0
     row_bytes = 4 * stride_of(hierarchy)
-    fitting = min(budget, device.limits.buffer) // row_bytes, tile.rows * device.limits.workgroups
+    fitting = (
+        min(budget, device.limits.buffer) // row_bytes,
+        min(tile.rows for tile in tiles) * device.limits.workgroups,
+    )
     return min(MOST_ROWS, *fitting, device.limits.buffer // _PLACE_BYTES)
 
 

@@ -22,12 +22,8 @@ from vkssp.graph.hierarchy import Hierarchy
 from vkssp.hierarchy.preorder import preorder_of
 from vkssp.resource import Resource
 
-#: Fewest pairs of a call that are found so, and most pairs of a submission.
-FEWEST_PAIRS, MOST_PAIRS = 128, 1 << 14
-#: Fewest arcs that one search visits, and that searches for all pairs would visit, on a GPU: guesses for a large one.
-#: With fewer the host takes longer to sort the nodes than the device to search, and the levels of few labels take as
-#: long as those of many. A software device takes time for the arcs alone.
-FEWEST_ARCS, FEWEST_ARCS_OF_ALL = 3e4, 1e8
+#: Most pairs of a submission.
+MOST_PAIRS = 1 << 14
 # Largest part of the free memory that the labels of a direction take.
 _MOST_MEMORY = 1 / 16
 _LEAST_ROOM = 1 << 10
@@ -35,10 +31,11 @@ _LEAST_ROOM = 1 << 10
 
 def pays(device: Device, hierarchy: Hierarchy, pairs: int) -> bool:
     """Return whether so many pairs take less time by labels of their nodes than by searches."""
-    if pairs < FEWEST_PAIRS:
+    fewest = {name: device.tuned[f"query_pairs.fewest_{name}"] for name in ("pairs", "arcs", "arcs_of_all")}
+    if pairs < fewest["pairs"]:
         return False
     each = hierarchy.upward_work
-    return device.info.kind == "cpu" or (each >= FEWEST_ARCS and 2 * pairs * each >= FEWEST_ARCS_OF_ALL)
+    return each >= fewest["arcs"] and 2 * pairs * each >= fewest["arcs_of_all"]
 
 
 def room_of(customized: CustomizedHierarchy) -> int:
@@ -46,7 +43,7 @@ def room_of(customized: CustomizedHierarchy) -> int:
     if customized.device.limits.storage_buffers < PAIR_BINDINGS:
         return 0
     most = min(MOST_PAIRS, most_rows(customized, int(_MOST_MEMORY * customized.device.free_bytes())))
-    return most if most >= FEWEST_PAIRS else 0
+    return most if most >= customized.device.tuned["query_pairs.fewest_pairs"] else 0
 
 
 class _Slot(Resource):

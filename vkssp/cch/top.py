@@ -29,13 +29,13 @@ TOP_CONSTANT = 5
 _IS_TREE_CONSTANT, _COUNTING_CONSTANT = 3, 4
 # Words of a search after the distances of the nodes at the top; see shaders/include/top.glsl.
 _EXTRA_WORDS = 3
-# Arcs of a supernode that many workgroups search faster, on a GPU. Arcs of a node for each invocation.
-_MANY_ARCS, _ARCS_EACH = 1 << 13, 4
+# Arcs of a node for each invocation.
+_ARCS_EACH = 4
 
 
 def many_arcs(device: Device) -> int:
     """Return from how many arcs of a supernode on many workgroups search it; no number of them on a software device."""
-    return 2**62 if device.info.kind == "cpu" else _MANY_ARCS
+    return device.tuned["top.many_arcs"]
 
 
 @dataclass(frozen=True)

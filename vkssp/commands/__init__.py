@@ -29,7 +29,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "graphs": ("import", "info", "prepare"),
     "places on a map": ("route", "routes", "trip", "match", "nearest", "isochrone", "table", "service-areas", "serve"),
     "whole networks": ("distances", "accessibility", "centrality", "equilibrium"),
-    "this machine": ("devices", "algorithms", "bench", "doctor", "dask-worker", "config", "completion"),
+    "this machine": ("devices", "tune", "algorithms", "bench", "doctor", "dask-worker", "config", "completion"),
 }
 #: Former names of subcommands.
 FORMER = {"assign": "service-areas"}

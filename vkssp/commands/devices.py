@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "list the devices of this machine: the CPU, and Vulkan devices"
 EXAMPLE = "vkssp devices"
+_UNTUNED = "not tuned: vkssp tune measures what is fastest here"
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.cores import num_cores
     from vkssp.cpu.device import cpu_model
     from vkssp.gpu.instance import list_devices
+    from vkssp.tunables import is_tuned, kept_values
 
     found: list[DeviceInfo] = []
     defaults: list[int | str] = []
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> Result:
         defaults = _defaults(found)
     except DeviceError as error:  # a wrong VKSSP_DEVICE, which this list helps to correct
         trouble = str(error)
-    lines, costs = [], dict[int, dict[str, Any]]()
+    lines, costs, tuned = [], dict[int, dict[str, Any]](), dict[int, dict[str, int]]()
     for device in found:
         mark = "*" if device.index in defaults else " "
         memory = f"{device.memory / 2**30:.1f} GiB"
@@ -59,7 +61,13 @@ def run(args: argparse.Namespace) -> Result:
         lines.append(f"     {device.driver}, Vulkan {device.api_version}, subgroups of {device.limits.subgroup_size}")
         if device.unusable:
             lines.append(f"     cannot be used: {device.unusable}")
-        elif device.kind != "cpu":
+            continue
+        tuned[device.index] = kept_values(device.identity, dataclasses.asdict(device.limits))
+        if device.kind != "cpu" or tuned[device.index]:
+            count = len(tuned[device.index])
+            are = f"tuned: {count} value{'s' * (count != 1)} by vkssp tune" if is_tuned(device.identity) else _UNTUNED
+            lines.append(f"     {are}")
+        if device.kind != "cpu":
             searches, hierarchies = _costs(device, args.measure)
             lines += [f"     {line}" for line in crossings(searches, hierarchies)]
             costs[device.index] = {
@@ -82,7 +90,15 @@ def run(args: argparse.Namespace) -> Result:
         lines.append("There is nothing to measure: no GPU can be used, and software devices are slower than the CPU.")
     if missing:
         lines.append(f"There are no Vulkan devices: {missing}")
-    described = [{**dataclasses.asdict(d), "features": sorted(d.features), "costs": costs.get(d.index)} for d in found]
+    described = [
+        {
+            **dataclasses.asdict(each),
+            "features": sorted(each.features),
+            "costs": costs.get(each.index),
+            "tuned": tuned.get(each.index),
+        }
+        for each in found
+    ]
     cpu = {"name": cpu_model(), "cores": cores, "compiler": compiler}
     default = defaults if len(defaults) > 1 else next(iter(defaults), None)
     return {"devices": described, "cpu": cpu, "default": default, "no_vulkan": missing}, lines

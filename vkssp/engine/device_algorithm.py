@@ -42,8 +42,6 @@ COUNTING_CONSTANT = 1
 TRACE_ROWS = 1024
 #: Multiple of the usual number of workgroups above which a search is not repeated with more.
 MOST_GROUPS = 512
-#: Features that every kernel with a state uses.
-NEEDS = ("subgroup_basic", "subgroup_arithmetic")
 
 # Word of the distance of unreachable nodes.
 _ALL_ONES = 2**32 - 1
@@ -128,6 +126,8 @@ class DeviceAlgorithm(Resource):
     OWN_BYTES: ClassVar[float] = 0
     #: Whether an iteration goes over the whole graph.
     SWEEPS: ClassVar[bool] = True
+    #: Most storage buffers of a kernel.
+    BINDINGS: ClassVar[int]
 
     def __init__(
         self,
@@ -153,6 +153,11 @@ class DeviceAlgorithm(Resource):
         self.parts: list[Resource] = []
         self._more_groups = 1
         try:
+            if self.BINDINGS > self._device.limits.storage_buffers:
+                raise DeviceError(
+                    f"{self.NAME} needs {self.BINDINGS} storage buffers in a kernel, {self._device.info.name} has "
+                    f"{self._device.limits.storage_buffers}; choose another algorithm, or leave it out"
+                )
             self._require_memory()
             self._make()
         except BaseException:
@@ -242,7 +247,6 @@ class DeviceAlgorithm(Resource):
         push_constants: int = 1,
         constants: Mapping[int, int] | None = None,
         shared_bytes: int = 0,
-        needs: Sequence[str] = (),
     ) -> Bindings:
         """Return a kernel bound to the state, the trace and the given buffers."""
         shader, of_split = of_arrays(self._device, self._shader(name), buffers)
@@ -254,7 +258,7 @@ class DeviceAlgorithm(Resource):
             workgroup_size=workgroup_size,
             constants={COUNTING_CONSTANT: self._counting, **of_split, **(constants or {})},
             shared_bytes=64 + shared_bytes,
-            needs=(*NEEDS, *needs_of(self.distance_type), *needs),
+            needs=needs_of(self.distance_type),
             owner=self,
         )
         self.parts.append(kernel)
@@ -268,9 +272,9 @@ class DeviceAlgorithm(Resource):
         default = min(software if self._software else default, self._device.limits.workgroup_size)
         return self._parameters[name] or default
 
-    def _groups(self, items: int, size: int, default: int = 1024) -> int:
+    def _groups(self, items: int, size: int, default: int = 1024, software: int = 4) -> int:
         """Return the number of workgroups for a number of items; further workgroups would only take tickets."""
-        wanted = self._parameters["workgroups"] or self._more_groups * (4 if self._software else default)
+        wanted = self._parameters["workgroups"] or self._more_groups * (software if self._software else default)
         return min(max(1, -(-items // size)), wanted, self._device.limits.workgroups)
 
     def _steps(self) -> Sequence[Step]:

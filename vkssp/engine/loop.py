@@ -23,8 +23,6 @@ from vkssp.resource import Resource
 
 #: Iterations of a batch. The first numbers are small, so that a short search does not wait for many empty dispatches.
 SIZES = (8, 16, 32, 64, 128, 256)
-#: Milliseconds that a batch should take: many times the time that the host takes to submit the next one.
-BATCH_MS = 0.5
 #: Maximum work (nodes and arcs) of a batch: else a watchdog may think that the device hangs; and Ctrl-C must act soon.
 MOST_WORK = 1 << 30
 
@@ -189,8 +187,9 @@ class Loop(Resource):
     def _after(self, slot: int, each: float) -> int:
         """Return the slot of the batch after that in `slot`, if an iteration takes `each` milliseconds."""
         size = slot // 2
-        if each * self.sizes[size] > BATCH_MS:
+        batch_ms = self._device.tuned["loop.batch_us"] / 1000
+        if each * self.sizes[size] > batch_ms:
             size = max(size - 1, 0)
-        elif size + 1 < len(SIZES) and each * self.sizes[size + 1] <= BATCH_MS:
+        elif size + 1 < len(SIZES) and each * self.sizes[size + 1] <= batch_ms:
             size += 1
         return 2 * size + (1 - slot % 2 if size == slot // 2 else 0)  # the two batches of a size alternate

@@ -41,8 +41,6 @@ from vkssp.prepared.reduction_seeds import Inside, Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
-# Nodes of an invocation on a software device; one node, or hundreds, would take twice the time. A GPU takes one.
-_SOFTWARE_NODES = 8
 # Bytes of the buffer for the nodes that seeds reach inside their components.
 _NEAR_BYTES = 32768
 
@@ -155,7 +153,7 @@ class ReducedSearch(Resource):
         self._near = Buffer(device, _NEAR_BYTES, name="the nodes near the seeds", owner=self)
         self._near_words = Buffer(device, _NEAR_BYTES, mapped=True, name="the next nodes near the seeds", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
-        size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
+        size = min(device.tuned["flat.workgroup_size"], device.limits.workgroup_size)
         self._expand = Kernel(device, "expand", bindings=4, push_constants=1, workgroup_size=size, owner=self)
         self._lower = Kernel(device, "expand_inside", bindings=3, workgroup_size=size, owner=self)
 
@@ -274,7 +272,7 @@ class ReducedSearch(Resource):
         recording.barrier()
 
     def _groups(self, items: int) -> int:
-        each = _SOFTWARE_NODES if self._device.info.kind == "cpu" else 1
+        each = self._device.tuned["flat.items"]
         return min(max(1, -(-items // (each * self._lower.workgroup_size))), self._device.limits.workgroups)
 
     def read(self) -> Uint32s:

@@ -13,6 +13,8 @@ from vkssp.graph.distance_type import BITS_32, DistanceType
 
 #: Features of a device that distances of 64 bits need, with their names in Vulkan.
 NEEDS_64 = {"int64": "shaderInt64", "int64_atomics": "shaderBufferInt64Atomics"}
+#: Storage buffers of the kernel of near_far, which alone finds them.
+BINDINGS_64 = 9
 
 
 def shader_of(name: str, distance_type: DistanceType) -> str:
@@ -26,8 +28,11 @@ def needs_of(distance_type: DistanceType) -> tuple[str, ...]:
 
 
 def lacks_of(info: DeviceInfo, distance_type: DistanceType) -> list[str]:
-    """Return Vulkan's names of the features that distances of a type need and a device lacks."""
-    return [NEEDS_64[name] for name in needs_of(distance_type) if name not in info.features]
+    """Return Vulkan's names of the features, and other things, that distances of a type need and a device lacks."""
+    lacking = [NEEDS_64[name] for name in needs_of(distance_type) if name not in info.features]
+    if distance_type is not BITS_32 and info.limits.storage_buffers < BINDINGS_64:
+        lacking.append(f"{BINDINGS_64} storage buffers in a kernel")
+    return lacking
 
 
 def require(info: DeviceInfo, distance_type: DistanceType) -> None:

@@ -63,7 +63,7 @@ class DeviceTreeArcs(Resource):
                 shader,
                 bindings=5,
                 push_constants=4,
-                workgroup_size=min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size),
+                workgroup_size=min(device.tuned["flat.workgroup_size"], device.limits.workgroup_size),
                 constants=constants,
                 owner=self,
             )
@@ -102,7 +102,7 @@ class DeviceTreeArcs(Resource):
     def _some(self, bound: Bindings, first: int, rows: int) -> Uint32s:
         recording, nbytes, size = self._recording, 4 * self._num_nodes * rows, self._kernel.workgroup_size
         # An idle invocation costs a software device as much as a busy one.
-        each = 8 if self._device.info.kind == "cpu" else 1
+        each = self._device.tuned["flat.items"]
         with recording.record():
             recording.barrier("all", "all")
             recording.fill(self._into, UNREACHABLE, max(4, nbytes))

@@ -81,7 +81,7 @@ class DeviceVoronoi(Resource):
             name = "the state of the labels"
             self._state = Buffer(device, STATE.itemsize, name=name, owner=self)
             self._mapped = Buffer(device, STATE.itemsize, mapped=True, name=f"a copy of {name}", owner=self)
-            size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
+            size = min(device.tuned["flat.workgroup_size"], device.limits.workgroup_size)
 
             def kernel(name: str, *bound: Array, push_constants: int) -> Bindings:
                 shader, constants = of_arrays(device, name, bound)
@@ -113,8 +113,7 @@ class DeviceVoronoi(Resource):
             def groups(items: int, each: int) -> int:
                 return min(max(1, -(-items // (each * size))), most)
 
-            # An idle invocation costs a software device as much as a busy one.
-            self._node_groups = groups(count, 8 if device.info.kind == "cpu" else 1)
+            self._node_groups = groups(count, device.tuned["flat.items"])
             # So that the sum of an arc and the arcs of all invocations fits into 32 bits.
             self._arc_groups = min(groups(num_arcs, ARCS_EACH), (2**32 - MOST_ARCS) // (ARCS_EACH * size))
             self._seed_groups = groups(most_seeds, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import asdict
 from typing import Any
 
 from vkssp.checks import shown
@@ -25,12 +26,19 @@ from vkssp.gpu.pipeline import Pipelines
 from vkssp.log import logger
 from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
+from vkssp.tunables import defaults, kept_values
 
 #: Environment variable that chooses the device if the caller does not.
 DEVICE_VARIABLE = "VKSSP_DEVICE"
 _log = logger(__name__)
 # Address space that a device and its kernels take, and what a software device takes for each core; measured plus 10 %.
 _ADDRESSES, _THREAD_ADDRESSES = 320 << 20, 10 << 20
+
+
+def tuned_values(info: DeviceInfo) -> dict[str, int]:
+    """Return the values of the constants of `vkssp.tunables` on a device: defaults, and what `vkssp tune` has kept."""
+    kept = kept_values(info.identity, asdict(info.limits))
+    return {**defaults(is_software=info.kind == "cpu"), **kept}
 
 
 class Device(Resource):
@@ -54,6 +62,8 @@ class Device(Resource):
         Owner of the objects that all users of the device share.
     pipelines : Pipelines
         Pipelines compiled for the device; owned by `kept`.
+    tuned : dict of str to int
+        Values of the constants of `vkssp.tunables.TUNABLES` on the device, which change speed only.
 
     Raises
     ------
@@ -69,6 +79,7 @@ class Device(Resource):
             self.info = self.default(listed) if selector is None else choose(listed, selector)
             self.physical = self._instance.devices[self.info.index]
             self.family, _ = queue_family(self.physical)
+            self.tuned = tuned_values(self.info)
             copying = transfer_family(self.physical)
             self.transfer_family = self.family if copying is None else copying
             self._handle = self._create()

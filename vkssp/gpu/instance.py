@@ -23,7 +23,10 @@ _KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
 # VkSubgroupFeatureFlagBits, in the order of their bits.
 _SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
 #: Features that devices may have, as `DeviceInfo.features` names them.
-FEATURES = ("int64", "int64_atomics", "buffer_addresses", *(f"subgroup_{name}" for name in _SUBGROUP_OPERATIONS))
+FEATURES = (
+    *("int64", "int64_atomics", "buffer_addresses", "host_memory"),
+    *(f"subgroup_{name}" for name in _SUBGROUP_OPERATIONS),
+)
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
 
 
@@ -118,6 +121,11 @@ class DeviceInfo:
     def kind_name(self) -> str:
         """The kind as a word: what Vulkan calls a CPU is software, and not `CpuDevice`."""
         return "software" if self.kind == "cpu" else self.kind
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What measured times and constants depend on: the device and its driver."""
+        return {"device": self.name, "uuid": self.uuid, "driver": self.driver}
 
 
 # Identifiers of the processes that made the open instances, by the number of the instance.

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 #: Seconds after which the wait for a submission ends with an error: a software device may be slow, a hung one may never
 #: answer.
 PATIENCE = 600.0
-#: Time for which a fence is polled: a thread that sleeps wakes up some 30 us after the end of the work. Most single
-#: queries take less, and beside longer ones it does not matter. A software device needs the core itself.
-POLLING_NS = 300_000
 _SLICE_NS = 200_000_000  # length of one wait; Python can handle Ctrl-C between two waits
 _RESULT_64 = 0x1  # VK_QUERY_RESULT_64_BIT
 _COMPUTE_STAGE, _TRANSFER_STAGE, _HOST_STAGE = 0x800, 0x1000, 0x4000
@@ -236,10 +233,11 @@ class Recording(Resource):
     def _is_polled(self, handle: Any) -> bool:
         """Poll the fence for a moment, and return whether it says that the submission has been executed."""
         device, code = self.device, NOT_READY
-        if device.info.kind == "cpu" or not device.polling.acquire(blocking=False):
+        polling_us = device.tuned["wait.polling_us"]
+        if not polling_us or not device.polling.acquire(blocking=False):
             return False
         try:
-            end = time.perf_counter_ns() + POLLING_NS
+            end = time.perf_counter_ns() + 1000 * polling_us
             while code == NOT_READY and time.perf_counter_ns() < end:
                 code = lib.vkGetFenceStatus(handle, self._fence)
         finally:

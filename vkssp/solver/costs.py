@@ -130,8 +130,7 @@ def keep_costs(info: DeviceInfo, costs: SearchCosts | HierarchyCosts) -> None:
 
 def _machine(info: DeviceInfo) -> dict[str, Any]:
     """Return what costs depend on."""
-    parts = {"device": info.name, "uuid": info.uuid, "driver": info.driver, "cpu": cpu_model(), "cores": num_cores()}
-    return {"version": _VERSION, **parts}
+    return {"version": _VERSION, **info.identity, "cpu": cpu_model(), "cores": num_cores()}
 
 
 def _name(info: DeviceInfo, kind: type[Any]) -> str:

@@ -186,7 +186,8 @@ class Session(Resource):
             return Phast.NAME
         if self.shared.place == CPU:
             return Dijkstra.NAME
-        return choose(self.renumbered, self.shared.largest_buffer, self.distance_type, splits=self.shared.splits)
+        limits = self.shared.largest_buffer, self.shared.most_bindings
+        return choose(self.renumbered, *limits, self.distance_type, splits=self.shared.splits)
 
     @property
     def graph(self) -> Graph:

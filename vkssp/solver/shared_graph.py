@@ -222,6 +222,11 @@ class SharedGraph:
         return self.device.limits.buffer if isinstance(self.device, Device) else 2**63
 
     @property
+    def most_bindings(self) -> int:
+        """Limit of the device on the storage buffers of a kernel; 2**63 on the CPU, which has no limit."""
+        return self.device.limits.storage_buffers if isinstance(self.device, Device) else 2**63
+
+    @property
     def splits(self) -> bool:
         """Whether searches on the device can read arcs that are in several buffers."""
         return isinstance(self.device, Device) and can_split(self.device)

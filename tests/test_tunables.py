@@ -1,0 +1,182 @@
+"""Constants that change speed only: no valid value changes an answer, and no file but a sound one is read."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import open_device
+from tests.support.graphs import grid, make_solver, scipy_dijkstra
+from tests.support.paths import ROOT
+from vkssp import DeviceError, QueryError, Solver, prepare, tune
+from vkssp.bench import tuning
+from vkssp.bench.tuning import JUDGES, Comparison
+from vkssp.gpu.device import Device
+from vkssp.tunables import TUNABLES, TUNED_VARIABLE, defaults, file_of, is_tuned, keep_values, kept_values
+
+GRAPH = prepare(grid(9, seed=4))
+NODES = np.arange(0, GRAPH.num_nodes, 7)
+EXPECTED = np.stack([scipy_dijkstra(GRAPH, node) for node in NODES.tolist()])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let files of values be read, from a folder of the test."""
+    monkeypatch.setattr("vkssp.tunables.cache_folder", lambda: tmp_path)  # compiled pipelines stay where they are
+    monkeypatch.delenv(TUNED_VARIABLE)
+    return tmp_path
+
+
+def drawn(rng: random.Random, device: Device) -> dict[str, int]:
+    """Return a valid value for each constant."""
+    limits, values = asdict(device.limits), {}
+    for name, one in TUNABLES.items():
+        known = (one.gpu, one.software, *one.candidates)
+        some = [*known, *(rng.randint(min(known), max(known)) for _ in range(3))]
+        values[name] = rng.choice([value for value in some if one.allows(value, limits)])
+    return values
+
+
+def check_answers(device: Device) -> None:
+    for algorithm in ("near_far", "block_resident", "delta_step"):
+        with make_solver(GRAPH, algorithm, device) as solver:
+            assert np.array_equal(solver.distances(int(NODES[0])), EXPECTED[0]), algorithm
+            assert solver.path(int(NODES[0]), int(NODES[-1])).weight == EXPECTED[0, NODES[-1]]
+    for algorithm in ("block_resident", "phast"):
+        with Solver(GRAPH, algorithm, device) as solver:
+            assert np.array_equal(solver.table(NODES, NODES), EXPECTED[:, NODES])
+            assert np.array_equal(solver.distances(NODES), EXPECTED)
+    with Solver(GRAPH, "phast", device) as solver:
+        for count in (1, 12, 150):
+            sources, targets = np.resize(NODES, count), np.resize(NODES[::-1], count)
+            assert np.array_equal(
+                solver.pairs(sources, targets), EXPECTED[np.resize(range(len(NODES)), count), targets]
+            )
+        solver.set_weights(2 * GRAPH.weight)
+        assert np.array_equal(solver.distances(int(NODES[0])), 2 * EXPECTED[0])
+
+
+def test_no_valid_values_change_answers() -> None:
+    with open_device() as device:
+        values = drawn(random.Random(5), device)
+        keep_values(device.info.identity, values, {})
+    with open_device() as device:
+        assert device.tuned == values != defaults(is_software=device.info.kind == "cpu")
+        check_answers(device)
+
+
+def test_only_sound_files_are_read(
+    device: Device, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info, limits = device.info, asdict(device.info.limits)
+    assert kept_values(info.identity, limits) == {} and not is_tuned(info.identity)
+    excessive = {"phast.workgroup_size": 2 * info.limits.workgroup_size, "phast.lanes": 48, "near_far.rounds": 0}
+    others = {"near_far.workgroups": True, "pairs.size_for_few": "64", "no such constant": 1}
+    path = keep_values(info.identity, {"blocks.narrower": 9, **excessive, **others}, {})  # type: ignore[dict-item]
+    assert kept_values(info.identity, limits) == {"blocks.narrower": 9} and is_tuned(info.identity)
+    assert path == file_of(info.identity) and not caplog.records
+    monkeypatch.setenv(TUNED_VARIABLE, "off")
+    assert kept_values(info.identity, limits) == {} and not is_tuned(info.identity)
+    monkeypatch.setenv(TUNED_VARIABLE, "perhaps")
+    with pytest.raises(DeviceError, match="VKSSP_TUNED is 'perhaps'; give on or off"):
+        kept_values(info.identity, limits)
+    monkeypatch.setenv(TUNED_VARIABLE, "on")
+    content = json.loads(path.read_text())
+    foreign = json.dumps({**content, "of": {**content["of"], "driver": "another"}})
+    for text in (
+        foreign,
+        "[]",
+        '{"of": 1}',
+        path.read_text()[:-9],
+        "[" * 100_000,
+        json.dumps({**content, "values": 3}),
+    ):
+        path.write_text(text)
+        caplog.clear()
+        monkeypatch.setattr("vkssp.tunables._warned", set())
+        assert kept_values(info.identity, limits) == {} == kept_values(info.identity, limits)
+        assert [record.levelname for record in caplog.records] == ["WARNING"], text[:40]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let little be measured, on small graphs, and candidates be better the less they are."""
+    monkeypatch.setattr(tuning, "TUNABLES", {"near_far.delta_per_mean": TUNABLES["near_far.delta_per_mean"]})
+    monkeypatch.setattr(tuning, "_SOFTWARE_ROADS", "road:5")
+    monkeypatch.setattr(tuning, "_SOFTWARE_HUBS", "rmat:3")
+
+    def compare(best: Any, candidate: Any, expected: Any) -> Comparison:
+        if not np.array_equal(best(), expected) or not np.array_equal(candidate(), expected):
+            raise tuning.WrongAnswersError("wrong")
+        return Comparison(10.0, 1.0, 0.5)
+
+    monkeypatch.setattr(tuning, "compare", compare)
+
+
+@pytest.mark.usefixtures("few")
+def test_what_is_better_is_kept(device: Device) -> None:
+    index, default = device.info.index, TUNABLES["near_far.delta_per_mean"].software
+    found = tune(index)
+    last = TUNABLES["near_far.delta_per_mean"].candidates[-1]
+    assert found.values == {"near_far.delta_per_mean": last} and found.tried == 4 and not found.wrong
+    assert found.measured["near_far.delta_per_mean"] == {"default_ms": 10.0, "ms": 1.0, "spread_ms": 0.5}
+    with Device(index) as opened:
+        assert opened.tuned["near_far.delta_per_mean"] == last != default == device.tuned["near_far.delta_per_mean"]
+    assert tune(index, forget=True).file is None
+    with Device(index) as opened:
+        assert opened.tuned["near_far.delta_per_mean"] == default
+
+
+@pytest.mark.usefixtures("few")
+def test_wrong_answers_are_never_kept(
+    device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    judge = JUDGES["search by queues"]
+
+    def ask(solver: Solver, case: Any) -> Any:
+        is_wrong = isinstance(solver.device, Device) and solver.device.tuned["near_far.delta_per_mean"] == 400
+        return judge.ask(solver, case) + is_wrong
+
+    monkeypatch.setitem(JUDGES, "search by queues", judge._replace(ask=ask))
+    found = tune(device.info.index)
+    assert found.wrong == ["near_far.delta_per_mean = 400"] and found.values["near_far.delta_per_mean"] == 200
+    assert "gives wrong answers with near_far.delta_per_mean = 400" in caplog.text
+
+
+def test_comparisons_verify_all_answers_and_need_more_than_the_spread() -> None:
+    answers = iter([1] * 7 + [2] * 10**6)
+    with pytest.raises(tuning.WrongAnswersError):
+        tuning.compare(lambda: np.array([1]), lambda: np.array([next(answers)]), np.array([1]))
+    assert Comparison(10.0, 8.0, 1.0).is_better
+    assert not Comparison(10.0, 8.0, 2.5).is_better and not Comparison(10.0, 9.9, 0.0).is_better
+
+
+def test_arguments_are_checked(device: Device) -> None:
+    for wrong, message in (
+        ({"minutes": 0}, "minutes is 0"),
+        ({"device": "cpu"}, "device is an open one, or the CPU"),
+        ({"device": device}, "device is an open one"),
+        ({"graph": 5}, "graph"),
+        ({"graph": grid(1)}, "graph has less than two nodes"),
+    ):
+        with pytest.raises(QueryError, match=message):
+            tune(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_documentation_lists_all_constants() -> None:
+    text = (ROOT / "docs" / "devices.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == list(TUNABLES)
+    for name, gpu, software, judge, reason in rows:
+        one = TUNABLES[name]
+        value = f"{one.software:,}" if one.software < 2**62 else "none"
+        assert (gpu, software, judge or "", reason) == (f"{one.gpu:,}", value, one.judge, one.reason), name
+    assert {one.judge for one in TUNABLES.values()} - {""} == set(JUDGES)
+    assert all(bool(one.candidates) == bool(one.judge) for one in TUNABLES.values())

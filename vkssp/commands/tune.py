@@ -1,0 +1,58 @@
+"""Subcommand ``vkssp tune``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from vkssp.commands.common import GENERATORS, Result, is_watched
+from vkssp.commands.parser import CommandParser
+from vkssp.options import Help, file_name
+
+SUMMARY = "measure what is fastest on a Vulkan device, and keep it for this device and driver"
+EXAMPLE = "vkssp tune --minutes 5"
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument(
+        "--device",
+        help=Help(
+            "a GPU by index or name; see 'vkssp devices'", " (default: $VKSSP_DEVICE, or the fastest Vulkan device)"
+        ),
+    )
+    parser.add_argument(
+        "--graph",
+        type=file_name,
+        metavar="GRAPH",
+        help=Help(
+            "road network to measure on: a file, or such as road:512", f"; generators: {GENERATORS} (default: a grid)"
+        ),
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=5.0, metavar="M", help="end after so many minutes (default: 5)"
+    )
+    parser.add_argument("--forget", action="store_true", help="go back to the defaults for the device")
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Tune a device, or forget what was tuned."""
+    from vkssp.bench.tuning import tune
+    from vkssp.reading import read_graph
+
+    graph = None if args.graph is None or args.forget else read_graph(args.graph)
+    found = tune(args.device, graph, minutes=args.minutes, forget=args.forget, progress=is_watched(args))
+    result = {**asdict(found), "file": None if found.file is None else str(found.file)}
+    if args.forget:
+        return result, [f"{found.device} has its default values"]
+    lines = [f"{found.device}  ({found.driver})", f"{found.tried} candidates were timed, and their answers verified"]
+    for name, value in found.values.items():
+        times = found.measured[name]
+        lines.append(f"{name} = {value}: {times['ms']:.3f} ms, {times['default_ms']:.3f} by default")
+    if not found.values:
+        lines.append("No value is faster than its default by more than the spread of the times.")
+    lines += [f"not kept, since answers were wrong: {one}" for one in found.wrong]
+    lines += [f"not measured: {one}" for one in found.left_out]
+    if found.file is not None:
+        lines.append(f"wrote {found.file}")
+    return result, lines
