@@ -37,6 +37,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             table_of_nodes(solver, [0, 1]),
             router.nearest_opportunities(cells, [a, b], 2),
             vkssp.dask.table(graph, [a, b], rows=1),
+            vkssp.Tuning("a GPU", "a driver"),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),
             *(flows, flows.turns, solver.trees(0)),
             *(

@@ -100,7 +100,7 @@ def test_only_sound_files_are_read(
     ):
         path.write_text(text)
         caplog.clear()
-        monkeypatch.setattr("vkssp.tunables._warned", set())
+        monkeypatch.setattr("vkssp.tunables.warned", set())
         assert kept_values(info.identity, limits) == {} == kept_values(info.identity, limits)
         assert [record.levelname for record in caplog.records] == ["WARNING"], text[:40]
 
@@ -109,8 +109,8 @@ def test_only_sound_files_are_read(
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let little be measured, on small graphs, and candidates be better the less they are."""
     monkeypatch.setattr(tuning, "TUNABLES", {"near_far.delta_per_mean": TUNABLES["near_far.delta_per_mean"]})
-    monkeypatch.setattr(tuning, "_SOFTWARE_ROADS", "road:5")
-    monkeypatch.setattr(tuning, "_SOFTWARE_HUBS", "rmat:3")
+    monkeypatch.setattr(tuning, "SOFTWARE_ROADS", "road:5")
+    monkeypatch.setattr(tuning, "SOFTWARE_HUBS", "rmat:3")
 
     def compare(best: Any, candidate: Any, expected: Any) -> Comparison:
         if not np.array_equal(best(), expected) or not np.array_equal(candidate(), expected):

@@ -29,8 +29,8 @@ _VERSION = 1
 # Values that no constant reaches.
 _MOST = 1 << 62
 _log = logger(__name__)
-# Files that a warning has been given about.
-_warned: set[str] = set()
+#: Files that a warning has been given about.
+warned: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -289,8 +289,8 @@ def kept_values(identity: Mapping[str, str], limits: Mapping[str, Any]) -> dict[
             raise ValueError("it is of another device")
         values = dict(found["values"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        if str(path) not in _warned:
-            _warned.add(str(path))
+        if str(path) not in warned:
+            warned.add(str(path))
             _log.warning("ignored %s, which is no file of vkssp tune for this device (%s); tune again", path, error)
         return {}
     return {name: value for name, value in values.items() if name in TUNABLES and TUNABLES[name].allows(value, limits)}

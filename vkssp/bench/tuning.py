@@ -37,8 +37,8 @@ from vkssp.tunables import TUNABLES, defaults, forget_values, keep_values
 
 #: Default time limit in minutes.
 MINUTES = 5.0
-# Networks for measurements on GPUs, and on software devices: of roads, and with hubs.
-_ROADS, _SOFTWARE_ROADS, _HUBS, _SOFTWARE_HUBS = "road:512", "road:48", "rmat:17", "rmat:9"
+#: Networks for measurements on GPUs, and on software devices: of roads, and with hubs.
+ROADS, SOFTWARE_ROADS, HUBS, SOFTWARE_HUBS = "road:512", "road:48", "rmat:17", "rmat:9"
 # Runs in turn, of which the medians count, after some that warm up; milliseconds of a run at least, which is repeated
 # until then; and least gain, as a part of the time.
 _RUNS, _WARM_UP, _LEAST_MS, _LEAST_GAIN = 9, 2, 2.0, 0.02
@@ -166,7 +166,7 @@ class WrongAnswersError(DeviceError):
     """Answers that are not those of the CPU."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Tuning:
     """Result of `tune`.
 
@@ -196,6 +196,10 @@ class Tuning:
     wrong: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     file: Path | None = None
+
+    def __repr__(self) -> str:
+        """Return the device and how many values are not at their defaults."""
+        return f"Tuning({self.device!r}, {len(self.values)} values by {self.tried} candidates)"
 
 
 def compare(best: Callable[[], _Answers], candidate: Callable[[], _Answers], expected: _Answers) -> Comparison:
@@ -298,7 +302,7 @@ def tune(
 def _case(graph: Graph | None, device: Device, found: Tuning) -> Case:
     """Return the networks for measurements on a device."""
     is_software = device.info.kind == "cpu"
-    roads = graph or from_expression(_SOFTWARE_ROADS if is_software else _ROADS)
+    roads = graph or from_expression(SOFTWARE_ROADS if is_software else ROADS)
     prepared = roads
     try:
         prepared = roads if roads.hierarchy is not None else prepare(roads)
@@ -306,7 +310,7 @@ def _case(graph: Graph | None, device: Device, found: Tuning) -> Case:
         found.left_out.append(f"measurements with a hierarchy: {error}")
     return Case(
         RenumberedGraph(roads, "auto"),
-        RenumberedGraph(from_expression(_SOFTWARE_HUBS if is_software else _HUBS), "auto"),
+        RenumberedGraph(from_expression(SOFTWARE_HUBS if is_software else HUBS), "auto"),
         None if prepared.hierarchy is None else RenumberedGraph(prepared, "hierarchy"),
         np.random.default_rng(1).integers(0, roads.num_nodes, (2, 1 << 14)).astype(np.uint32),
     )
