@@ -8,6 +8,7 @@ both, and if all of its answers are those of the CPU.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -336,18 +337,22 @@ class _Search:
         self._end = time.monotonic() + seconds
 
     def run(self, progress: bool) -> None:
-        """Try all candidates, or those for which there is time."""
+        """Try all candidates, or those for which there is time: each constant has an equal part of what is left."""
         names = [(judge, name) for judge in JUDGES for name, one in TUNABLES.items() if one.judge == judge]
         expected: dict[str, _Answers | None] = {}
-        for judge, name in progress_bar(names, "tuning", shown=progress):
-            if time.monotonic() > self._end:
-                self._found.left_out.append(f"{name}: no time was left")
+        late = 0
+        for number, (judge, name) in enumerate(progress_bar(names, "tuning", shown=progress)):
+            left_s = self._end - time.monotonic()
+            if left_s <= 0:
+                late += 1
                 continue
             if judge not in expected:
                 expected[judge] = self._expected(judge)
             answers = expected[judge]
             if answers is not None:
-                self._try_all(JUDGES[judge], name, answers)
+                late += not self._try_all(JUDGES[judge], name, answers, left_s / (len(names) - number))
+        if late:
+            self._found.left_out.append(f"all candidates for {late} of {len(names)} constants: give more minutes")
 
     def _expected(self, name: str) -> _Answers | None:
         """Return the CPU's answers to a measurement; None if the device cannot be measured so.
@@ -374,17 +379,18 @@ class _Search:
             raise WrongAnswersError(f"{self._best.info.name} gives wrong answers ({name}); its driver may be at fault")
         return expected
 
-    def _try_all(self, judge: Judge, name: str, expected: _Answers) -> None:
-        """Try all candidates for a constant, and keep the best."""
-        tunable, limits = TUNABLES[name], asdict(self._best.limits)
+    def _try_all(self, judge: Judge, name: str, expected: _Answers, seconds: float) -> bool:
+        """Try the candidates for a constant, keep the best, and return whether there was time for all of them."""
+        tunable, limits, end = TUNABLES[name], asdict(self._best.limits), time.monotonic() + seconds
         usual = self._best.tuned[name]
-        for value in tunable.candidates:
-            if value in (usual, self._best.tuned[name]) or not tunable.allows(value, limits):
+        # Those that are near the default come first.
+        for value in sorted(tunable.candidates, key=lambda value: abs(math.log((value + 1) / (usual + 1)))):
+            if value == usual or not tunable.allows(value, limits):
                 continue
-            if time.monotonic() > self._end:
-                self._found.left_out.append(f"{name}: no time was left for all candidates")
-                return
+            if time.monotonic() > end:
+                return False
             self._try(judge, name, value, expected)
+        return True
 
     def _try(self, judge: Judge, name: str, value: int, expected: _Answers) -> None:
         found, best, other = self._found, self._best, self._other
