@@ -430,7 +430,7 @@ def _resident() -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory in use from /proc")
-@pytest.mark.parametrize(("is_shared", "count"), [(False, 40), (True, 300)])
+@pytest.mark.parametrize(("is_shared", "count"), [(False, 16), (True, 150)])
 def test_nothing_leaks_over_hundreds_of_rounds(device: Device, is_shared: bool, count: int) -> None:
     """With a device for each round, and on one that keeps what all of them need."""
     graph = Graph.from_edges([0, 1], [1, 2], [3, 4])
