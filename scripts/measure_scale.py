@@ -337,7 +337,8 @@ def change_weights(record: Record, solver: Solver, weights: Values, questions: Q
         record.data["stages"][f"{where}: new weights, and a pair"]["device_ms"] = hierarchy_of(at).customize_ms
     record.time(f"{where}: new weights", change, both)
     few = questions.few
-    solver.set_weights(weights[few], few)
+    for _ in range(2):  # both make arrays that later changes write to
+        solver.set_weights(weights[few], few)
 
     def change_few(new: Values) -> None:
         solver.set_weights(new[few], few)
