@@ -25,6 +25,7 @@ from vkssp.files import cache_folder
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE
 from vkssp.hierarchy.prepare import prepare
+from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.balance import Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, forget_costs, keep_costs, known_costs, table_work
@@ -91,6 +92,10 @@ def test_answers_are_the_same_from_both_places(costs: SetCosts, device: Device, 
             equal(lambda each, half=half: each.table([1, 2, 3], limit=half))
             equal(lambda each: each.pairs([1, 2, 3], [9, 9, 8]))
             equal(lambda each, half=half: each.nearest([5, 6], [3, 0], limit=half).source)
+            ends = Groups.of_nodes(np.full(17, 3, np.uint32)), Groups.of_nodes(np.arange(17, dtype=np.uint32))
+            for one, other in zip(reference.search_paths(*ends), solver.search_paths(*ends), strict=True):
+                assert np.array_equal(one, other)
+            assert solver.answered_by[0].info.name in expected
             for target in range(0, graph.num_nodes, 7):
                 assert solver.distance(3, target) == whole[target]
                 assert solver.answered_by[0].info.name in expected
