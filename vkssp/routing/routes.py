@@ -52,7 +52,7 @@ class Routes(Sequence["Route | None"]):
     >>> with Router(read_graph("andorra.osm.pbf")) as router:
     ...     routes = router.routes([capital, capital, encamp], [encamp, pas, pas])
     >>> [round(metres / 1000) for metres in routes.distance_m]
-    [8, 33, 25]
+    [7, 33, 27]
     """
 
     def __init__(
