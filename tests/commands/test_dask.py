@@ -40,11 +40,10 @@ def write_places(path: Path, places: list[tuple[float, float]]) -> Path:
     return path
 
 
-def test_places(scheduler: str, tmp_path: Path, andorra_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    graph = read_graph(andorra_path)
-    graph.save(tmp_path / "andorra.graph")
+def test_places(scheduler: str, tmp_path: Path, andorra: tuple[Graph, str], capsys: pytest.CaptureFixture[str]) -> None:
+    graph, path = andorra
     places = write_places(tmp_path / "p.csv", places_of(graph, 6, 1))
-    given = ["table", str(tmp_path / "andorra.graph"), "--sources", str(places), "--metrics", "duration,distance"]
+    given = ["table", path, "--sources", str(places), "--metrics", "duration,distance"]
     assert main([*given, "--device", "cpu", "-o", str(tmp_path / "one.zarr")]) == 0
     for name in ("two.zarr", "two.parquet", "two.parquet"):  # the second time the folder is there
         capsys.readouterr()
