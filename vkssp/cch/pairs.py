@@ -18,8 +18,10 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
 
-# Smallest and largest number of pairs that a submission has room for, and bytes of a pair.
-_LEAST, _MOST, _PAIR_BYTES = 64, 1 << 16, 16
+#: Smallest number of pairs that a submission has room for.
+LEAST = 64
+# Largest one, and bytes of a pair.
+_MOST, _PAIR_BYTES = 1 << 16, 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each.
 _FEW = 1024
 # Words of a node on a path to the root, and other bytes of shared memory of a search.
@@ -85,7 +87,7 @@ class Pairs(Resource):
     def _make_room(self, count: int) -> None:
         if count <= self._room:
             return
-        count = max(_LEAST, count)
+        count = max(LEAST, count)
         for part in reversed(self._parts):
             part.close()
         self._parts, self._room = [], 0
