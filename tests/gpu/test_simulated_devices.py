@@ -29,6 +29,17 @@ def test_subgroups_that_can_do_little(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "near_far_no_subgroups" in kernels and "near_far" not in kernels
 
 
+@pytest.mark.parametrize(("algorithm", "bits"), [("near_far", 32), ("near_far", 64), ("delta_step", 32)])
+def test_workgroups_are_no_larger_than_shared_memory_allows(
+    monkeypatch: pytest.MonkeyPatch, algorithm: str, bits: int
+) -> None:
+    monkeypatch.setenv(MASK_VARIABLE, "shared_memory=3000")
+    with open_device() as device:
+        device.tuned[f"{algorithm}.workgroup_size"] = 1024  # as on a GPU, which has more room for more
+        with make_solver(GRAPH, algorithm, device, distance_bits=bits) as solver:
+            assert np.array_equal(solver.distances(3), EXPECTED)
+
+
 @pytest.mark.parametrize(
     ("most", "without", "prepared"),
     [

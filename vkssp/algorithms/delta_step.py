@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from vkssp.algorithm import Description, Parameter, Terminal
-from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.engine.device_algorithm import STATE_SHARED, WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.prepared.bucket_width import DELTA, default_delta
@@ -57,7 +57,7 @@ class DeltaStep(DeviceAlgorithm):
 
     def _steps(self) -> Sequence[Step]:
         self._delta = self._parameters["delta"] or default_delta(self._graph.renumbered.spread.mean)
-        fitting = (self._device.limits.shared_memory - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
+        fitting = (self._device.limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
         usual, most = (self._device.tuned[f"delta_step.{name}"] for name in ("workgroup_size", "workgroups"))
         size = self._parameters["workgroup_size"] or min(self._size(default=usual, software=usual), fitting)
         self._bits = self._buffer("the changed-node bits", 8 * -(-self._num_nodes // 32))

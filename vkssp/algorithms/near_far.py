@@ -19,7 +19,7 @@ import numpy as np
 
 from vkssp.algorithm import Description, Outcome, Parameter, Terminal
 from vkssp.engine.arrays import MOST_ARCS, Array, make_array
-from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.engine.device_algorithm import STATE_SHARED, WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.split_buffer import copy_to
@@ -132,7 +132,7 @@ class NearFar(DeviceAlgorithm):
         )
         rounds = self._parameters["rounds"] or (1 if many_arcs else tuned["near_far.rounds"])
         shared = _SHARED_FOR_SCAN + self._entry_bytes * (1 + _ENTRIES_OF_LIST * (3 if rounds > 1 else 2))
-        fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
+        fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // shared
         # If the device ends long loops too early, larger workgroups leave less work to each invocation.
         usual = tuned[f"near_far.{hub}workgroup_size"]
         default = self._size(default=usual, software=usual if self._more_groups == 1 else max(usual, 256))

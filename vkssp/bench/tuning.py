@@ -288,7 +288,7 @@ def tune(
             forget_values(best.info.identity)
             return found
         best.tuned = defaults(is_software=best.info.kind == "cpu")
-        _Search(best, other, _case(graph, best, found), found, 60 * limit).run(progress)
+        _Search(best, other, case_for(graph, best, found), found, 60 * limit).run(progress)
         try:
             found.file = keep_values(best.info.identity, found.values, found.measured)
         except (OSError, RuntimeError, VksspError) as error:
@@ -300,7 +300,7 @@ def tune(
     return found
 
 
-def _case(graph: Graph | None, device: Device, found: Tuning) -> Case:
+def case_for(graph: Graph | None, device: Device, found: Tuning) -> Case:
     """Return the networks for measurements on a device."""
     is_software = device.info.kind == "cpu"
     roads = graph or from_expression(SOFTWARE_ROADS if is_software else ROADS)

@@ -43,6 +43,8 @@ TRACE_ROWS = 1024
 #: Multiple of the usual number of workgroups above which a search is not repeated with more.
 MOST_GROUPS = 512
 
+#: Bytes of shared memory of a kernel with a state, in loop.glsl and for what the compiler adds.
+STATE_SHARED = 64
 # Word of the distance of unreachable nodes.
 _ALL_ONES = 2**32 - 1
 
@@ -257,7 +259,7 @@ class DeviceAlgorithm(Resource):
             push_constants=push_constants,
             workgroup_size=workgroup_size,
             constants={COUNTING_CONSTANT: self._counting, **of_split, **(constants or {})},
-            shared_bytes=64 + shared_bytes,
+            shared_bytes=STATE_SHARED + shared_bytes,
             needs=needs_of(self.distance_type),
             owner=self,
         )

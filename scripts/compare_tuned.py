@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Times of a tuned device beside its default values: what `vkssp tune` has gained, also on other networks.
+
+  vkssp tune && scripts/compare_tuned.py --graph road:1024 --json gain.json
+
+Each measurement of `vkssp tune` runs with the defaults and with the kept values in turn; all answers are compared with
+those of the CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from vkssp import Device, QueryError
+from vkssp.algorithm import CPU
+from vkssp.bench.evaluation import exit_code
+from vkssp.bench.measuring import where_and_when
+from vkssp.bench.result import save_result, table
+from vkssp.bench.tuning import JUDGES, Tuning, case_for, compare
+from vkssp.files import check_writable
+from vkssp.options import file_name
+from vkssp.reading import read_graph
+from vkssp.terminal import print_lines
+from vkssp.tunables import defaults
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the times of all measurements on a device."""
+    graph = None if args.graph is None else read_graph(args.graph)
+    with Device(args.device) as tuned, Device(tuned.info.index) as usual:
+        usual.tuned = defaults(is_software=usual.info.kind == "cpu")
+        values = {name: value for name, value in tuned.tuned.items() if value != usual.tuned[name]}
+        if not values:
+            raise QueryError(f"{tuned.info.name} has no values but the defaults; run vkssp tune, or unset VKSSP_TUNED")
+        case, rows = case_for(graph, tuned, Tuning(tuned.info.name, tuned.info.driver)), []
+        for name, judge in JUDGES.items():
+            if judge.graph(case) is None:
+                continue
+            with judge.asking(case, CPU) as ask:
+                expected = ask()
+            with judge.asking(case, usual) as by_default, judge.asking(case, tuned) as by_tuned:
+                found = compare(by_default, by_tuned, expected)
+            rows.append(
+                {
+                    "measurement": name,
+                    "default_ms": found.best_ms,
+                    "tuned_ms": found.candidate_ms,
+                    "spread_ms": found.spread_ms,
+                }
+            )
+        return {**where_and_when(tuned), "graph": args.graph, "values": values, "measurements": rows}
+
+
+def main() -> int:
+    """Run the script."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graph", type=file_name, help="road network, such as road:1024 (default: as vkssp tune)")
+    parser.add_argument("--device", help="index or part of the name of a Vulkan device (default: the fastest kind)")
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
+    args = parser.parse_args()
+
+    def run() -> None:
+        if args.json_file:
+            check_writable(args.json_file, content="JSON")
+        result = measure(args)
+        if args.json_file:
+            save_result(args.json_file, result)
+        cells = [
+            [row["measurement"], *(f"{row[key]:.3f}" for key in ("default_ms", "tuned_ms", "spread_ms"))]
+            for row in result["measurements"]
+        ]
+        print_lines(table(("measurement", "default ms", "tuned ms", "spread"), cells))
+
+    return exit_code(run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
