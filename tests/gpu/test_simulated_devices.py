@@ -29,11 +29,14 @@ def test_subgroups_that_can_do_little(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "near_far_no_subgroups" in kernels and "near_far" not in kernels
 
 
-@pytest.mark.parametrize(("algorithm", "bits"), [("near_far", 32), ("near_far", 64), ("delta_step", 32)])
+@pytest.mark.parametrize(
+    ("algorithm", "bits", "shared"), [("near_far", 32, 2408), ("near_far", 64, 4220), ("delta_step", 32, 1172)]
+)
 def test_workgroups_are_no_larger_than_shared_memory_allows(
-    monkeypatch: pytest.MonkeyPatch, algorithm: str, bits: int
+    monkeypatch: pytest.MonkeyPatch, algorithm: str, bits: int, shared: int
 ) -> None:
-    monkeypatch.setenv(MASK_VARIABLE, "shared_memory=3000")
+    """Sizes are such that 32 invocations fit and 33 do not, so that most kernels have been compiled before."""
+    monkeypatch.setenv(MASK_VARIABLE, f"shared_memory={shared}")
     with open_device() as device:
         device.tuned[f"{algorithm}.workgroup_size"] = 1024  # as on a GPU, which has more room for more
         with make_solver(GRAPH, algorithm, device, distance_bits=bits) as solver:
