@@ -251,11 +251,11 @@ def test_chunks_of_a_block_are_written_together(
 
     def together(handle: int) -> None:
         if threading.current_thread() is not threading.main_thread():
-            both.wait(30)
+            both.wait(20)
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", together)
-    table, path = dask.table(graph, range(24), "all", rows=12, cluster=client), tmp_path / "t.zarr"
+    table, path = dask.table(graph, range(24), "all", rows=24, cluster=client), tmp_path / "t.zarr"
     assert table.write(path) == 24 * 64
     check(path, graph, range(24), range(65))
     assert zarr.open_group(path, mode="r")["weight"].chunks == (3, 65)
