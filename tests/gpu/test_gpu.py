@@ -173,6 +173,27 @@ def test_equal_copies_are_recorded_once_and_others_anew(device: Device, monkeypa
         assert recording.key is None
 
 
+@pytest.mark.parametrize("polling_ns", [0, 10**11])
+def test_a_fence_that_polling_has_seen_is_not_waited_for(
+    device: Device, monkeypatch: pytest.MonkeyPatch, polling_ns: int
+) -> None:
+    calls, call = list[str](), recording_module.call
+
+    def noted(function: str, *given: Any, **named: Any) -> int:
+        calls.append(function)
+        return call(function, *given, **named)
+
+    monkeypatch.setattr(device, "info", replace(device.info, kind="discrete"))
+    monkeypatch.setattr(recording_module, "POLLING_NS", polling_ns)
+    with Buffer(device, 40) as buffer:
+        buffer.write(np.arange(10, dtype=np.uint32))
+        monkeypatch.setattr(recording_module, "call", noted)
+        for _ in range(3):
+            assert buffer.read().tolist() == list(range(10))
+    assert calls.count("vkResetFences") == 3
+    assert calls.count("vkWaitForFences") == (0 if polling_ns else 3)
+
+
 def test_timestamps_go_forward(device: Device) -> None:
     if not device.limits.timestamp_period:
         pytest.skip("this device has no timestamps")
