@@ -177,7 +177,7 @@ def test_equal_copies_are_recorded_once_and_others_anew(device: Device, monkeypa
 def test_a_fence_that_polling_has_seen_is_not_waited_for(
     device: Device, monkeypatch: pytest.MonkeyPatch, polling_ns: int
 ) -> None:
-    calls, call = list[str](), recording_module.call
+    calls, call = list[str](), vkffi.call
 
     def noted(function: str, *given: Any, **named: Any) -> int:
         calls.append(function)
