@@ -63,7 +63,7 @@ class Device(Resource):
     pipelines : Pipelines
         Pipelines compiled for the device; owned by `kept`.
     tuned : dict of str to int
-        Values of the constants of `vkssp.tunables.TUNABLES` on the device, which change speed only.
+        Values of the constants of ``vkssp.tunables.TUNABLES`` on the device, which change speed only.
 
     Raises
     ------
