@@ -13,12 +13,12 @@ import argparse
 import sys
 from typing import Any
 
-from vkssp import Device, QueryError
+from vkssp import Device, DeviceError, QueryError
 from vkssp.algorithm import CPU
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
 from vkssp.bench.result import save_result, table
-from vkssp.bench.tuning import JUDGES, Tuning, case_for, compare
+from vkssp.bench.tuning import JUDGES, Tuning, WrongAnswersError, case_for, compare
 from vkssp.files import check_writable
 from vkssp.options import file_name
 from vkssp.reading import read_graph
@@ -34,14 +34,20 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         values = {name: value for name, value in tuned.tuned.items() if value != usual.tuned[name]}
         if not values:
             raise QueryError(f"{tuned.info.name} has no values but the defaults; run vkssp tune, or unset VKSSP_TUNED")
-        case, rows = case_for(graph, tuned, Tuning(tuned.info.name, tuned.info.driver)), []
+        case, rows, left_out = case_for(graph, tuned, Tuning(tuned.info.name, tuned.info.driver)), [], []
         for name, judge in JUDGES.items():
             if judge.graph(case) is None:
                 continue
-            with judge.asking(case, CPU) as ask:
-                expected = ask()
-            with judge.asking(case, usual) as by_default, judge.asking(case, tuned) as by_tuned:
-                found = compare(by_default, by_tuned, expected)
+            try:
+                with judge.asking(case, CPU) as ask:
+                    expected = ask()
+                with judge.asking(case, usual) as by_default, judge.asking(case, tuned) as by_tuned:
+                    found = compare(by_default, by_tuned, expected)
+            except DeviceError as error:
+                if error.is_lost or isinstance(error, WrongAnswersError):
+                    raise
+                left_out.append(f"{name}: {error}")
+                continue
             rows.append(
                 {
                     "measurement": name,
@@ -50,7 +56,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
                     "spread_ms": found.spread_ms,
                 }
             )
-        return {**where_and_when(tuned), "graph": args.graph, "values": values, "measurements": rows}
+        result = {"graph": args.graph, "values": values, "measurements": rows, "left_out": left_out}
+        return {**where_and_when(tuned), **result}
 
 
 def main() -> int:
@@ -72,6 +79,7 @@ def main() -> int:
             for row in result["measurements"]
         ]
         print_lines(table(("measurement", "default ms", "tuned ms", "spread"), cells))
+        print_lines(f"not measured: {one}" for one in result["left_out"])
 
     return exit_code(run)
 

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 
 from tests.conftest import open_device
-from tests.support.graphs import grid, make_solver, scipy_dijkstra
+from tests.support.graphs import grid, heap_dijkstra, make_solver, scipy_dijkstra
 from tests.support.paths import ROOT
-from vkssp import DeviceError, QueryError, Solver, prepare, tune
+from vkssp import DeviceError, Graph, QueryError, Solver, prepare, tune
 from vkssp.bench import tuning
 from vkssp.bench.tuning import JUDGES, Comparison
 from vkssp.gpu.device import Device
 from vkssp.tunables import TUNABLES, TUNED_VARIABLE, defaults, file_of, is_tuned, keep_values, kept_values
 
 GRAPH = prepare(grid(9, seed=4))
+#: Nodes with so many arcs that other constants hold.
+HUBS = Graph.from_edges(*np.random.default_rng(1).integers(0, (60, 60, 90), (900, 3)).T, num_nodes=60)
 NODES = np.arange(0, GRAPH.num_nodes, 7)
 EXPECTED = np.stack([scipy_dijkstra(GRAPH, node) for node in NODES.tolist()])
 
@@ -45,6 +47,8 @@ def drawn(rng: random.Random, device: Device) -> dict[str, int]:
 
 
 def check_answers(device: Device) -> None:
+    with make_solver(HUBS, "near_far", device) as solver:
+        assert np.array_equal(solver.distances(3), heap_dijkstra(HUBS, 3))
     for algorithm in ("near_far", "block_resident", "delta_step"):
         with make_solver(GRAPH, algorithm, device) as solver:
             assert np.array_equal(solver.distances(int(NODES[0])), EXPECTED[0]), algorithm
@@ -102,6 +106,7 @@ def test_only_sound_files_are_read(
         caplog.clear()
         monkeypatch.setattr("vkssp.tunables.warned", set())
         assert kept_values(info.identity, limits) == {} == kept_values(info.identity, limits)
+        assert not is_tuned(info.identity)
         assert [record.levelname for record in caplog.records] == ["WARNING"], text[:40]
 
 
@@ -148,6 +153,39 @@ def test_wrong_answers_are_never_kept(
     found = tune(device.info.index)
     assert found.wrong == ["near_far.delta_per_mean = 400"] and found.values["near_far.delta_per_mean"] == 25
     assert "gives wrong answers with near_far.delta_per_mean = 400" in caplog.text
+
+
+@pytest.mark.usefixtures("few")
+def test_what_was_found_before_an_interrupt_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = iter([Comparison(10.0, 1.0, 0.5)])
+
+    def compare(*_: Any) -> Comparison:
+        try:
+            return next(results)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr(tuning, "compare", compare)
+    with pytest.raises(KeyboardInterrupt):
+        tune(device.info.index)
+    assert len(kept_values(device.info.identity, asdict(device.info.limits))) == 1
+
+
+def test_new_weights_of_graphs_with_real_weights_are_verified(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "TUNABLES", {"customization.workgroup_size": TUNABLES["customization.workgroup_size"]})
+    monkeypatch.setattr(tuning, "SOFTWARE_HUBS", "rmat:3")
+    monkeypatch.setattr(tuning, "compare", lambda *_: Comparison(1.0, 1.0, 0.0))
+    seen = []
+    ask = JUDGES["customization"].ask
+
+    def asked(solver: Solver, case: Any) -> Any:
+        seen.append([ask(solver, case) for _ in range(2)])
+        return seen[-1][0]
+
+    monkeypatch.setitem(JUDGES, "customization", JUDGES["customization"]._replace(ask=asked))
+    tail, head = np.repeat(np.arange(9), 2), np.random.default_rng(2).integers(0, 9, 18)
+    tune(device.info.index, Graph.from_edges(tail, head, np.linspace(0.1, 7.3, 18)))
+    assert len(seen) == 2 and all(np.array_equal(one, seen[0][0]) for pair in seen for one in pair)
 
 
 def test_comparisons_verify_all_answers_and_need_more_than_the_spread() -> None:

@@ -85,7 +85,7 @@ TUNABLES: dict[str, Tunable] = {
     "wait.polling_us": Tunable(
         *(300, 0, (0, 50, 100, 300, 1000), "pair"),
         "time for which a fence is polled: a thread that sleeps wakes up some 30 us late, and most single queries take "
-        "less than this; a software device needs the core itself, and is never polled",
+        "less than this; a software device needs the core itself",
     ),
     "loop.batch_us": Tunable(
         *(500, 500, (125, 250, 500, 1000, 2000), "search in blocks"),
@@ -276,23 +276,7 @@ def kept_values(identity: Mapping[str, str], limits: Mapping[str, Any]) -> dict[
     DeviceError
         If VKSSP_TUNED is neither "on" nor "off".
     """
-    if not _is_on():
-        return {}
-    try:
-        path = file_of(identity)
-        content = path.read_bytes()
-    except (OSError, RuntimeError):  # not tuned, or no home folder
-        return {}
-    try:
-        found = json.loads(content)
-        if found["of"] != _content_of(identity):
-            raise ValueError("it is of another device")
-        values = dict(found["values"])
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        if str(path) not in warned:
-            warned.add(str(path))
-            _log.warning("ignored %s, which is no file of vkssp tune for this device (%s); tune again", path, error)
-        return {}
+    values = (_read(identity) if is_on() else None) or {}
     return {name: value for name, value in values.items() if name in TUNABLES and TUNABLES[name].allows(value, limits)}
 
 
@@ -315,22 +299,49 @@ def keep_values(identity: Mapping[str, str], values: Mapping[str, int], measured
 
 
 def is_tuned(identity: Mapping[str, str]) -> bool:
-    """Return whether there is a file of the values of a device, and it is read."""
+    """Return whether there is a sound file of the values of a device, and it is read."""
+    return is_on() and _read(identity) is not None
+
+
+def _read(identity: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the values in the file of a device, or None if there is no sound one."""
     try:
-        return _is_on() and file_of(identity).exists()
-    except RuntimeError:
-        return False
+        path = file_of(identity)
+        content = path.read_bytes()
+    except (OSError, RuntimeError):  # not tuned, or no home folder
+        return None
+    try:
+        found = json.loads(content)
+        if found["of"] != _content_of(identity):
+            raise ValueError("it is of another device")
+        return dict(found["values"])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if str(path) not in warned:
+            warned.add(str(path))
+            _log.warning("ignored %s, which is no file of vkssp tune for this device (%s); tune again", path, error)
+        return None
 
 
-def forget_values(identity: Mapping[str, str]) -> bool:
-    """Remove the values of a device, and return whether there were any."""
-    with contextlib.suppress(OSError, RuntimeError):
+def forget_values(identity: Mapping[str, str]) -> None:
+    """Remove the values of a device, if there are any.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be removed.
+    """
+    with contextlib.suppress(FileNotFoundError, RuntimeError):
         file_of(identity).unlink()
-        return True
-    return False
 
 
-def _is_on() -> bool:
+def is_on() -> bool:
+    """Return whether values that have been kept are used, as VKSSP_TUNED says.
+
+    Raises
+    ------
+    DeviceError
+        If it is neither "on" nor "off".
+    """
     chosen = os.environ.get(TUNED_VARIABLE) or "on"
     if chosen.lower() not in ("on", "off"):
         raise DeviceError(f"{TUNED_VARIABLE} is {shown(chosen)}; give on or off, or unset it")

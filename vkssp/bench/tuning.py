@@ -13,7 +13,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,7 +87,7 @@ class Judge(NamedTuple):
         graph = self.graph(case)
         assert graph is not None
         if device == CPU:  # by other code
-            solver = Solver(graph.graph, "dijkstra", device)
+            solver = Solver(graph.graph, "phast" if self.kind == "prepared" else "dijkstra", device)
         elif self.kind == "prepared":
             solver = Solver(
                 graph, self.algorithm, device, label_mib=0
@@ -128,9 +128,9 @@ def _rows(solver: Solver, case: Case) -> _Answers:
 def _new_weights(solver: Solver, case: Case) -> _Answers:
     before, found = solver.graph.weight, []
     for added in (1, 0):
-        solver.set_weights(before + np.uint32(added))
-        found.append(solver.distance(*case.nodes[:, 0].tolist()))
-    return np.array(found)
+        solver.set_weights(before - np.minimum(before, np.uint32(added)))
+        found.append(solver.pairs(*case.nodes[:, :64]))
+    return np.concatenate(found)
 
 
 #: Measurements by their names, in the order of the search: what is asked most often first.
@@ -254,7 +254,8 @@ def tune(
     graph : Graph, optional
         Road network to measure on; by default one is generated. One without a hierarchy is prepared.
     minutes : float
-        Time after which the search ends; what has been found by then is kept.
+        Time after which the search ends, without the preparation of a graph; what has been found by then is kept, also
+        after Ctrl-C and errors.
     forget : bool
         Whether to remove what has been kept for the device instead.
     progress : bool
@@ -270,7 +271,9 @@ def tune(
     QueryError
         If an argument is wrong.
     DeviceError
-        If there is no such device, or its answers are wrong with the default values.
+        If there is no such device, it is lost, or its answers are wrong with the default values.
+    OSError
+        If the file cannot be removed.
     """
     limit = number_of(minutes)
     if limit is None or not 0 < limit < 1e6:
@@ -279,6 +282,8 @@ def tune(
         checked_graph(graph, QueryError)
         if graph.num_nodes < 2 or graph.distance_bits != 32:
             raise QueryError("graph has less than two nodes, or distances of 64 bits; give a road network, or none")
+        # Nodes by their positions, and weights as devices have them.
+        graph = replace(graph, names=None, scale=None, weight_error=0.0, max_weight_error=math.inf)
     if isinstance(device, Device) or is_cpu(device):
         raise QueryError("device is an open one, or the CPU; give the index or name of a Vulkan device")
     forget, progress = flag(forget, "forget"), flag(progress, "progress")
@@ -288,11 +293,16 @@ def tune(
             forget_values(best.info.identity)
             return found
         best.tuned = defaults(is_software=best.info.kind == "cpu")
-        _Search(best, other, case_for(graph, best, found), found, 60 * limit).run(progress)
+        search, is_complete = _Search(best, other, case_for(graph, best, found), found, 60 * limit), False
         try:
-            found.file = keep_values(best.info.identity, found.values, found.measured)
-        except (OSError, RuntimeError, VksspError) as error:
-            found.left_out.append(f"the file of the values: {error}")
+            search.run(progress)
+            is_complete = True
+        finally:  # what has been found before an error, or Ctrl-C, counts
+            if is_complete or found.values:
+                try:
+                    found.file = keep_values(best.info.identity, found.values, found.measured)
+                except (OSError, RuntimeError, VksspError) as error:
+                    found.left_out.append(f"the file of the values: {error}")
         if best.info.kind != "cpu":
             # What is faster on the CPU may be another now.
             measured_costs(best, SearchCosts, anew=True)
@@ -365,13 +375,13 @@ class _Search:
         judge = JUDGES[name]
         if judge.graph(self._case) is None:
             return None
-        with judge.asking(self._case, CPU) as ask:
-            expected = ask()
         try:
+            with judge.asking(self._case, CPU) as ask:
+                expected = ask()
             with judge.asking(self._case, self._best) as ask:
                 is_right = np.array_equal(ask(), expected)
-        except DeviceError as error:
-            if error.is_lost:
+        except VksspError as error:  # the device lacks something, or distances of the caller's graph do not fit
+            if isinstance(error, DeviceError) and error.is_lost:
                 raise
             self._found.left_out.append(f"{name}: {error}")
             return None
@@ -404,6 +414,7 @@ class _Search:
             return
         except DeviceError as error:
             if error.is_lost:
+                _log.warning("%s was lost with %s = %d", best.info.name, name, value)
                 raise
             found.left_out.append(f"{name} = {value}: {error}")
             return

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.cores import num_cores
     from vkssp.cpu.device import cpu_model
     from vkssp.gpu.instance import list_devices
-    from vkssp.tunables import is_tuned, kept_values
+    from vkssp.tunables import TUNED_VARIABLE, is_on, is_tuned, kept_values
 
     found: list[DeviceInfo] = []
     defaults: list[int | str] = []
@@ -66,6 +66,8 @@ def run(args: argparse.Namespace) -> Result:
         if device.kind != "cpu" or tuned[device.index]:
             count = len(tuned[device.index])
             are = f"tuned: {count} value{'s' * (count != 1)} by vkssp tune" if is_tuned(device.identity) else _UNTUNED
+            if not is_on():
+                are = f"tuned values are off: {TUNED_VARIABLE}"
             lines.append(f"     {are}")
         if device.kind != "cpu":
             searches, hierarchies = _costs(device, args.measure)

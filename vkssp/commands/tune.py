@@ -18,7 +18,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--device",
         help=Help(
-            "a GPU by index or name; see 'vkssp devices'", " (default: $VKSSP_DEVICE, or the fastest Vulkan device)"
+            "a Vulkan device by index or name; see 'vkssp devices'",
+            " (default: $VKSSP_DEVICE, or the fastest Vulkan device)",
         ),
     )
     parser.add_argument(
@@ -26,13 +27,18 @@ def add_arguments(parser: CommandParser) -> None:
         type=file_name,
         metavar="GRAPH",
         help=Help(
-            "road network to measure on: a file, or such as road:512", f"; generators: {GENERATORS} (default: a grid)"
+            "road network to measure on: a file, or a generator such as road:512",
+            f"; generators: {GENERATORS} (default: road:512)",
         ),
     )
     parser.add_argument(
-        "--minutes", type=float, default=5.0, metavar="M", help="end after so many minutes (default: 5)"
+        "--minutes",
+        type=float,
+        default=5.0,
+        metavar="M",
+        help="try nothing more after so many minutes, which begin when the graph is prepared (default: 5)",
     )
-    parser.add_argument("--forget", action="store_true", help="go back to the defaults for the device")
+    parser.add_argument("--forget", action="store_true", help="remove what is kept for the device instead")
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -11,7 +11,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.libraries import keep_loaded
-from vkssp.gpu.mask import masked
+from vkssp.gpu.mask import MASK_VARIABLE, masked
 from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
 
@@ -124,8 +124,9 @@ class DeviceInfo:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What measured times and constants depend on: the device and its driver."""
-        return {"device": self.name, "uuid": self.uuid, "driver": self.driver}
+        """What measured times and constants depend on: the device and its driver, and what a mask takes away."""
+        mask = os.environ.get(MASK_VARIABLE)
+        return {"device": self.name, "uuid": self.uuid, "driver": self.driver, **({"mask": mask} if mask else {})}
 
 
 # Identifiers of the processes that made the open instances, by the number of the instance.
