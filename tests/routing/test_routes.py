@@ -154,6 +154,9 @@ def test_real_weights_and_bare_graphs_and_sums_that_do_not_fit() -> None:
     heavy = street_map([(0, 0), (0, 10), (0, 20), (0, 30)], [(at, at + 1, 2**31 - 3) for at in range(3)])
     with Router(heavy, device="cpu") as router, pytest.raises(DistanceOverflowError):
         router.routes([(0, 0)] * 20, [(0, 30 * UNIT)] * 20)
+    vias = [(0, 10 * UNIT), (0, 20 * UNIT)]
+    with Router(heavy, device="cpu") as router:  # each leg fits into 32 bits, their sum does not
+        assert check(router, ([(0, 0)], [(0, 30 * UNIT)]), [vias]).weight.tolist() == [3 * (2**31 - 3)]
 
 
 def test_routes_as_features_and_in_files(tmp_path: Path) -> None:

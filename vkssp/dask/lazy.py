@@ -58,7 +58,7 @@ def arrays(question: Question, facts: Facts, blocks: Blocks) -> dict[str, Any]:
         layers[made], needed[made], below = rows, below, {made}
     chunks, found = (blocks.sizes(), *((size,) for size in rest)), {}
     for name, dtype in facts.dtypes.items():
-        key = f"vkssp-{name}-{question.token}-{blocks.rows}"
+        key = f"vkssp-array-{name}-{question.token}-{blocks.rows}"
         parts = {
             (key, at, *(0 for _ in rest)): (make_array, node.key, first, end, name)
             if is_alone

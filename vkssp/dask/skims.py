@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
-from vkssp.checks import values_of_arcs
+from vkssp.checks import shown, values_of_arcs
 from vkssp.dask.asking import divided, means_of, plain_nodes
 from vkssp.dask.graph_source import source_of
 from vkssp.dask.lazy import arrays
@@ -97,6 +97,8 @@ def skims(
         If `graph` is no file of a saved graph.
     """
     begin, end = plain_nodes(sources, "sources"), plain_nodes(targets, "targets")
+    if wrong := [name for name in values if not isinstance(name, str)] if isinstance(values, Mapping) else []:
+        raise QueryError(f"values has {shown(wrong[0])} as a name; give names as str")
     given = {name: np.asarray(array) for name, array in values.items()} if isinstance(values, Mapping) else values
     question = SkimsQuestion(source_of(graph), means_of(algorithm, parameters, is_router=False), begin, end, given)
     return arrays(question, *divided(question, cluster, rows))

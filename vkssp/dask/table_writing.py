@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,8 @@ def check_name(path: str | Path) -> None:
         optional("zarr", "Zarr arrays need", "table", "write .parquet")
     check_folder(path, _marks(path))
     target = Path(os.path.realpath(path))
+    if told_by(target):
+        return  # it may be what is asked for, which nothing is written for
     if not os.access(target.parent, os.W_OK):
         raise FormatError(f"cannot write {path}: {target.parent} is not writable; choose another folder")
     aside = _aside(target)
@@ -101,7 +103,10 @@ def write_table(
     }
     aside, here = _aside(target), told_by(target)
     if told.items() <= here.items() and isinstance(here.get("reached"), int):
-        shutil.rmtree(aside, ignore_errors=True)
+        with suppress(FormatError, OSError):  # an unfinished table of another question stays
+            if (aside / _MANIFEST).is_file():
+                with Manifest.opened(aside / _MANIFEST, told, blocks):
+                    shutil.rmtree(aside, ignore_errors=True)
         return int(here["reached"])
     store = TableStore(question, facts, str(aside / target.name), target.suffix.lower(), rows, columns)
     try:
@@ -119,7 +124,10 @@ def write_table(
         raise FormatError(
             f"cannot write {path}: {error.strerror or error}; make room, or choose another place"
         ) from error
-    shutil.rmtree(aside, ignore_errors=True)  # where an open file cannot be removed
+    with suppress(OSError):
+        if os.name == "nt":  # an open file could not be removed
+            (aside / _MANIFEST).unlink()
+        aside.rmdir()
     return reached
 
 

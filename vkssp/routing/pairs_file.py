@@ -103,7 +103,8 @@ def _from_parquet(path: Path) -> Iterator[_Row]:
         columns = [table.column(name).to_pylist() for name in (*COLUMNS, *[_ID] * has_names)]
         for values in zip(*columns, strict=True):
             try:
-                row = _row(values[:4], str(values[4]) if has_names else None)
+                name = ("" if values[4] is None else str(values[4])) if has_names else None
+                row = _row(values[:4], name)
             except (ValueError, TypeError):
                 raise FormatError(
                     f"{path}, row {number} has not two latitudes and longitudes, but {list(values[:4])}; correct it"

@@ -116,10 +116,16 @@ class Routes(Sequence["Route | None"]):
     def weight(self) -> npt.NDArray[Any]:
         """Weight of each route in the unit that was minimized, as `Route.weight`, shape (pairs,).
 
-        uint32, `UNREACHABLE` for a pair that no route joins; or float64, infinite for it, if weights are real numbers.
+        uint32, `UNREACHABLE` for a pair that no route joins; int64 if a sum of legs between via points is larger; or
+        float64, infinite for such a pair, if weights are real numbers.
         """
-        whole = np.where(self.has_route, self._paths.weight, UNREACHABLE).astype(np.uint32)
-        return self._index.graph.units.values(whole)
+        units = self._index.graph.units
+        whole = np.where(self.has_route, self._paths.weight, UNREACHABLE)
+        if units.scale is None:
+            return whole if whole.max(initial=0) > UNREACHABLE else whole.astype(np.uint32)
+        found: npt.NDArray[Any] = units.sums(whole)
+        found[~self.has_route] = np.inf
+        return found
 
     @cached_property
     def distance_m(self) -> Floats:

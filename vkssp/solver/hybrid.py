@@ -179,7 +179,8 @@ class HybridSession(Resource):
         """Find the shortest path of each of many searches; see `Session.search_paths`."""
         count = len(seeds)
         if self._hierarchy is None:
-            return FoundPaths.of([self.search_path(seeds[at], targets[at]) for at in range(count)])
+            paths = [self.search_path(seeds[at], targets[at]) for at in range(count)]
+            return FoundPaths.of(paths, self._main.distance_type)
         cpu_us, device_us = self._pair_us
         together = cpu_us * -(-count // num_cores()), device_us * -(-count // MOST_SLOTS)
         return self._ask("paths", *together, lambda session: session.search_paths(seeds, targets))

@@ -99,6 +99,8 @@ def rescaled(ask: _Method) -> _Method:
 
 def _kept(argument: Any) -> Any:
     """Return an argument that can be read again, except for a generator, which may yield more than fits into memory."""
+    if isinstance(argument, list | tuple) and any(isinstance(one, Iterator) for one in argument):
+        return [list(one) if isinstance(one, Iterator) else one for one in argument]
     return list(argument) if isinstance(argument, Iterator) and not isinstance(argument, Generator) else argument
 
 

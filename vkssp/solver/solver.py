@@ -1194,7 +1194,7 @@ class Solver(Resource):
     def search_paths(self, seeds: Groups, targets: Groups) -> FoundPaths:
         """Find the shortest path of each of many searches, as ``search_path`` finds it for one.
 
-        Over a hierarchy, a device finds up to 128 paths by two submissions if they have up to 512 pairs of a seed and a
+        Over a hierarchy, a device finds 16 to 128 paths by two submissions if they have up to 512 pairs of a seed and a
         target, and the CPU finds paths by all cores.
 
         Parameters
