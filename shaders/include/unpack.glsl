@@ -4,7 +4,7 @@
 
 // The twin of HEADER in vkssp/cch/unpack.py.
 struct Header {
-    uint done;       // 1: the nodes have their parents, 2: unpacking failed
+    uint done;       // 1: the nodes have their parents, 2: unpacking failed, 3: not chosen, see phast_choose.comp
     uint num_items;  // arcs found
     uint next_item;  // arcs replaced
     uint num_found;  // nodes found

@@ -134,3 +134,22 @@ def test_pairs_and_paths(graph: Graph, seed: int) -> None:
             assert solver.distance(source, target) == distance
             if distance < UNREACHABLE:
                 assert np.array_equal(solver.path(source, target).arcs, other.path(source, target).arcs)
+
+
+def test_an_interrupt_of_customization_is_what_the_caller_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(4))
+
+    def interrupted(_: CpuGraph) -> CustomizedHierarchy:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(phast, "customized_of", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Solver(graph, "phast", "cpu")
+    with Solver(graph, "phast", "cpu") as solver:
+        solver.set_weights(graph.weight + 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(phast, "customized_of", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                solver.distances(0)
+        assert np.array_equal(solver.distances(0), heap_dijkstra(solver.graph, 0))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import grid, heap_dijkstra
-from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver, SolverPool, prepare
+from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, Solver, SolverPool, prepare
 from vkssp.cpu import phast
 from vkssp.gpu.device import Device
 from vkssp.prepared.found_paths import FoundPaths
@@ -113,3 +113,15 @@ def test_new_weights_hold_for_the_next_paths(device: Device) -> None:
             solver.search_paths(seeds, targets)
             solver.set_weights(changed.weight)
             check(changed, solver.search_paths(seeds, targets), seeds, targets)
+
+
+def test_without_memory_for_many_at_once_each_is_found_alone(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(6, seed=1))
+    seeds, targets = searches(graph, 20, 3)
+
+    def full(*_: object) -> None:
+        raise DeviceError("paths need more memory than there is")
+
+    monkeypatch.setattr("vkssp.solver.session.find_together", full)
+    with Solver(graph, "phast", device) as solver:
+        check(graph, solver.search_paths(seeds, targets), seeds, targets)

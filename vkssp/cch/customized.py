@@ -316,9 +316,15 @@ class CustomizedHierarchy(Resource):
         if not saves_work(self.hierarchy):
             return
         with contextlib.suppress(DeviceError, MemoryShortageError):
-            self._partial = PartialCustomization(self.hierarchy, self.topology, self._concerned, self._timestamps, self)
-            # All weights cross the bus once.
-            self._begin = self._begin.kernel.on(self._partial.given, self.topology.places, self.weights)
+            partial = PartialCustomization(self.hierarchy, self.topology, self._concerned, self._timestamps, self)
+            try:
+                # All weights cross the bus once.
+                self._begin = self._begin.kernel.on(partial.given, self.topology.places, self.weights)
+            except BaseException:
+                partial.close()
+                raise
+            self._partial = partial
+        if self._partial is not None:
             self._record()
 
     def _finish(self) -> None:

@@ -142,7 +142,6 @@ class PhastCpu(Resource):
     RUNS_ON: ClassVar[str] = CPU
 
     def __init__(self, graph: CpuGraph, *, counting: int = 0, label_mib: int | None = None) -> None:
-        super().__init__(graph)
         self._graph, self._counting = graph, counting
         self._label_budget = None if label_mib is None else label_mib << 20
         self._kernels = kernels("vkssp.cpu.kernels.phast")
@@ -158,6 +157,7 @@ class PhastCpu(Resource):
         self._ends: Uint32s = np.empty((0, 2), np.uint32)
         self._most, self._is_swept = 0, False
         self._limit = _NO_LIMIT
+        super().__init__(graph)  # last, since to be closed it needs the labels that it gives back
 
     def _own_bytes(self) -> int:
         return array_bytes(self) + array_bytes(tuple(self.numbered.labels))

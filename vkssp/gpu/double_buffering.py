@@ -41,6 +41,5 @@ def double_buffered(submissions: Iterable[tuple[Recording, _Item]]) -> Generator
 
 
 def _executed(under_way: deque[tuple[Recording, _Item]]) -> _Item:
-    recording, item = under_way.popleft()
-    recording.wait()
-    return item
+    under_way[0][0].wait()  # it stays in the list if this is interrupted
+    return under_way.popleft()[1]

@@ -187,6 +187,7 @@ class Recording(Resource):
         """
         self._check_open()
         self.wait()
+        self._with = None  # which a submission that failed may have left
         info, both = self._submit_info, [self]
         if first is not None:
             first._check_open()

@@ -30,7 +30,7 @@ from vkssp.cpu.meeting_rows import MeetingRows, meetings_suit
 from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.rows import Rows, SearchRows, SweepRows, WideSearchRows, rows_at_once, searches_suit, settled_nodes
 from vkssp.engine.device_graph import DeviceGraph
-from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.errors import DeviceError, DistanceOverflowError, QueryError
 from vkssp.gpu.host_memory import LEAST_BYTES, host_blocks
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.distance_type import Distances
@@ -592,9 +592,11 @@ class Session(Resource):
             if not self.counting:
                 try:
                     found, alone = find_together(self.algorithm(), here_seeds, here_targets)
-                except BaseException:
+                except BaseException as error:
                     self.discard()
-                    raise
+                    # Where memory does not suffice for many at once, each is found alone.
+                    if not isinstance(error, DeviceError) or error.is_lost:
+                        raise
             if alone:
                 rows = list(map(found.path, range(len(seeds))))
                 for at in alone:
