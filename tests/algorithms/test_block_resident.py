@@ -18,6 +18,7 @@ from vkssp.algorithms.block_resident import BlockResident
 from vkssp.gpu.device import Device
 from vkssp.prepared import blocks as blocks_module
 from vkssp.prepared.blocks import RECORD, make_blocks, place_bits
+from vkssp.tunables import defaults
 
 NAME = "block_resident"
 
@@ -328,6 +329,7 @@ def test_defaults_follow_the_largest_workgroup(
         pytest.skip("no device has less than it has")
     monkeypatch.setattr(device, "limits", replace(device.limits, workgroup_size=limit))
     monkeypatch.setattr(device, "info", replace(device.info, kind="discrete"))
+    monkeypatch.setattr(device, "tuned", defaults(is_software=False))
     graph = grid(40, seed=3)
     with solve(graph, device) as solver:
         assert blocks(solver) == (2, block)

@@ -82,7 +82,7 @@ def test_a_reduction_that_does_not_fit_is_left_out(device: Device, monkeypatch: 
     monkeypatch.setattr(device, "limits", dataclasses.replace(device.limits, storage_range=16 * graph.num_nodes - 1))
     with Solver(graph, device=device) as solver:
         assert solver.core_nodes is None and np.array_equal(solver.distances(5), heap_dijkstra(graph, 5))
-    with pytest.raises(DeviceError, match="the records of removed nodes needs"):
+    with pytest.raises(DeviceError, match="bytes are needed for the records of removed nodes"):
         Solver(graph, device=device, reduction="full")
 
 

@@ -33,7 +33,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 #: Former names of subcommands.
 FORMER = {"assign": "service-areas"}
-_EXAMPLES = ("vkssp import andorra.osm.pbf andorra.graph", "vkssp route --help")
+_EXAMPLE = "vkssp import andorra.osm.pbf andorra.graph"
 
 
 def names() -> list[str]:
@@ -88,9 +88,10 @@ class _Program(CommandParser):
             "",
             "'vkssp COMMAND --help' explains a command; 'vkssp --version' tells the version.",
             "",
-            "examples:",
+            "example:",
+            f"  {_EXAMPLE}",
         ]
-        return "\n".join([*lines, *(f"  {one}" for one in _EXAMPLES)])
+        return "\n".join(lines)
 
 
 def make_parser(*, whole: bool = True) -> CommandParser:

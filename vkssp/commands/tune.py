@@ -9,7 +9,7 @@ from vkssp.commands.common import GENERATORS, Result, is_watched
 from vkssp.commands.parser import CommandParser
 from vkssp.options import Help, file_name
 
-SUMMARY = "measure what is fastest on a Vulkan device, and keep it for this device and driver"
+SUMMARY = "measure what is fastest on a Vulkan device, and keep it"
 EXAMPLE = "vkssp tune --minutes 5"
 
 
