@@ -98,7 +98,7 @@ def make_parser(*, whole: bool = True) -> CommandParser:
     """Return the parser of the whole command line, or one that knows only the names of the subcommands."""
     from vkssp import __version__
 
-    parser = _Program("vkssp", "Shortest paths on any GPU that speaks Vulkan.", _EXAMPLES)
+    parser = _Program("vkssp", "Shortest paths on any GPU that speaks Vulkan.", (_EXAMPLE,))
     parser.add_argument("--version", action="version", version=f"vkssp {__version__}", help="show the version")
     parser.add_help_option()
     if not whole:
