@@ -16,6 +16,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -162,8 +164,11 @@ def build(*, force: bool = False) -> list[str]:
 def _build(todo: list[str], wanted: dict[str, str]) -> None:
     OUTPUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        for name in todo:
-            _compile(name, Path(folder))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            try:
+                list(pool.map(partial(_compile, folder=Path(folder)), todo))
+            finally:  # after an error, or Ctrl-C, what has not begun does not
+                pool.shutdown(cancel_futures=True)
         for name in todo:
             _replace(OUTPUT / f"{name}.spv", (Path(folder) / f"{name}.spv").read_bytes())
     for module in OUTPUT.glob("*.spv"):

