@@ -93,7 +93,7 @@ def load(page: Any, url: str) -> None:
 
 def until(page: Any, holds: Callable[[], object]) -> None:
     """Wait until something holds; the page's policy forbids to wait by scripts."""
-    for _ in range(200):
+    for _ in range(1200):  # a minute: a busy machine draws slowly
         if holds():
             return
         page.wait_for_timeout(50)
