@@ -178,6 +178,11 @@ def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.i
     return found
 
 
+def bounds_of(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return where each of k groups that follow each other begins, and where the last ends, shape (k + 1,), int64."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
 def tails_of(first_out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Return the tail of each arc of the given rows, shape (num_arcs,), uint32."""
     degree = first_out[1:] - first_out[:-1]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.graph.csr import bounds_of
 from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
@@ -49,7 +50,7 @@ class FoundPaths(NamedTuple):
         """Return the paths of several parts, one part after the other."""
         weight, seed, target, _, arcs = map(np.concatenate, zip(*parts, strict=True))
         counts = np.concatenate([np.diff(part.first) for part in parts])
-        return cls(weight, seed, target, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), arcs)
+        return cls(weight, seed, target, bounds_of(counts), arcs)
 
     def path(self, number: int) -> Shortest:
         """Return a path; without one only the weight counts."""

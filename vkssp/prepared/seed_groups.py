@@ -12,7 +12,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, Terminal
 from vkssp.checks import listed
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.graph.csr import ranges, within
+from vkssp.graph.csr import bounds_of, ranges, within
 from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.terminals import terminals
@@ -59,7 +59,7 @@ class Groups:
     @classmethod
     def of(cls, groups: Sequence[Sequence[Terminal]]) -> Groups:
         """Return groups that are given as lists, of which each has a seed at least; they are not checked."""
-        first = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(group) for group in groups])])
+        first = bounds_of([len(group) for group in groups])
         node, offset = np.array([seed for group in groups for seed in group], np.uint32).T
         return cls(first.astype(np.int64), node, offset)
 
@@ -149,7 +149,7 @@ def checked_groups(
     pairs = "pairs of a node id and a weight"
     seeds = [listed(group, "a group of seeds", pairs) for group in listed(seeds, "seeds", f"lists of {pairs}")]
     count = np.fromiter(map(len, seeds), np.int64, len(seeds))
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
+    first = bounds_of(count)
     try:
         flat = np.array([seed for group in seeds for seed in group] or np.empty((0, 2), np.int64))
     except ValueError:

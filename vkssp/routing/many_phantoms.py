@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS
-from vkssp.graph.csr import ranges, within
+from vkssp.graph.csr import bounds_of, ranges, within
 from vkssp.routing.lines import Snap
 from vkssp.routing.part_weights import Points, entered_weights, part_weights
 from vkssp.routing.phantoms import find_goals, find_starts
@@ -176,7 +176,7 @@ def _best(
         best = best[within(np.bincount(point[best])) < MAX_TERMINALS]
     else:
         best = best[np.lexsort((best, point[best]))]
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(point[best], minlength=count))])
+    first = bounds_of(np.bincount(point[best], minlength=count))
     return PhantomNodes(
         first, node[best].astype(np.uint32), weight[best].astype(np.uint32), arc[best], at[best], metres[best]
     )

@@ -30,7 +30,7 @@ from vkssp.features.files import SHAPE_ENDINGS, check_ending, write_layers
 from vkssp.features.quantities import format_distance
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import dots, lines
-from vkssp.graph.csr import ranges
+from vkssp.graph.csr import bounds_of, ranges
 from vkssp.graph.geo import haversine, metres_between
 from vkssp.graph.hilbert import hilbert_index
 from vkssp.graph.mercator import mercator
@@ -644,5 +644,5 @@ def _taken(
     wanted[list(legs)] = True
     count[~wanted] = 0
     rows = ranges(ends.first[which], count)
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
+    first = bounds_of(count)
     return module.Ends(first, ends.node[rows], ends.weight[rows], ends.metres[rows]), rows

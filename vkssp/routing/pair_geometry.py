@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph
-from vkssp.graph.csr import ranges
+from vkssp.graph.csr import bounds_of, ranges
 from vkssp.jit import kernels
 from vkssp.routing.lines import Snap
 from vkssp.routing.pair_paths import NO_PATH, PairPaths
@@ -54,7 +54,7 @@ class PairGeometry:
         ended = (paths.arc[:, 1] >= 0) & ~paths.is_direct
         inner = np.diff(paths.first)
         counts = begun + inner + ended
-        self.first: Indices = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        self.first: Indices = bounds_of(counts)
         self.arcs = np.empty(int(self.first[-1]), np.int64)
         self.parts: Floats = np.ones(len(self.arcs))
         self.arcs[ranges(self.first[:-1] + begun, inner)] = paths.arcs
@@ -146,4 +146,4 @@ class PairGeometry:
         )
         every = np.zeros(len(self._starts), np.int64)
         every[legs] = counts
-        return out[:total], np.concatenate([np.zeros(1, np.int64), np.cumsum(every)])
+        return out[:total], bounds_of(every)

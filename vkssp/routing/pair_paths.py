@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.csr import ranges
+from vkssp.graph.csr import bounds_of, ranges
 from vkssp.prepared.seed_groups import Groups
 from vkssp.routing.legs import LegPath, find_many_leg_paths
 from vkssp.routing.lines import Snap
@@ -96,7 +96,7 @@ class PairPaths(NamedTuple):
             getattr(self, name)[numbers] = getattr(others, name)
         counts = np.diff(self.first)
         counts[numbers] = np.diff(others.first)
-        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        first = bounds_of(counts)
         arcs = np.empty(int(first[-1]), np.int64)
         for part, rows in ((self, np.delete(np.arange(len(counts)), numbers)), (others, numbers)):
             number_of_arcs = counts[rows]
@@ -138,7 +138,7 @@ def find_pair_paths(
         counts = np.zeros(len(starts), np.int64)
         counts[searched] = np.diff(found.first)
         arcs = found.arcs if index.avoided is None else index.avoided.arc_ids[found.arcs]
-        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        first = bounds_of(counts)
         paths = paths._replace(first=first, arcs=arcs)
     paths = _with_direct(index, starts, goals, paths)
     apart = np.flatnonzero(is_inside).tolist()
@@ -155,7 +155,7 @@ def _groups(ends: PhantomNodes, numbers: Indices) -> Groups:
         return Groups(ends.first, ends.node, ends.weight)
     counts = np.diff(ends.first)[numbers]
     rows = ranges(ends.first[numbers], counts)
-    return Groups(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), ends.node[rows], ends.weight[rows])
+    return Groups(bounds_of(counts), ends.node[rows], ends.weight[rows])
 
 
 def _with_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap], paths: PairPaths) -> PairPaths:
@@ -177,7 +177,7 @@ def _with_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Sna
     is_kept = np.ones(len(counts), np.bool_)
     is_kept[dropped] = False
     arcs = paths.arcs[np.repeat(is_kept, counts)]
-    return paths._replace(first=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts * is_kept)]), arcs=arcs)
+    return paths._replace(first=bounds_of(counts * is_kept), arcs=arcs)
 
 
 def _maybe_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap]) -> Indices:

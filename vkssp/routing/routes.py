@@ -18,6 +18,7 @@ from vkssp.features.drawing import drawing
 from vkssp.features.features import Features
 from vkssp.features.shapes import lines_through
 from vkssp.graph import UNREACHABLE, Graph
+from vkssp.graph.csr import bounds_of
 from vkssp.route import Route
 from vkssp.routing.legs import LegPath, find_many_leg_paths
 from vkssp.routing.lines import Snap
@@ -269,7 +270,7 @@ def _replaced(
     each = np.split(values, first[1:-1])
     for number, other in others.items():
         each[number] = other
-    return np.concatenate(each), np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in each])])
+    return np.concatenate(each), bounds_of([len(one) for one in each])
 
 
 def find_pairs(
