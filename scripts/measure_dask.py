@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -37,7 +38,6 @@ import vkssp
 import vkssp.dask
 from vkssp import Graph, Router, Solver, SolverPool
 from vkssp.algorithms.choice import is_cpu
-from vkssp.cores import limit_cores, num_cores
 from vkssp.dask import step_times
 from vkssp.gpu.instance import hardware_devices
 from vkssp.solver.table_file import COLUMNS
@@ -109,6 +109,12 @@ def compress_seconds(parts: dict[int, Any], rows: int) -> float:
     return (time.perf_counter() - began) * rows / len(chunk)
 
 
+def pin(allowed: list[int]) -> None:
+    """Let all threads of this process, and those that it will start, run on some cores only (Linux)."""
+    for thread in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(thread), allowed)
+
+
 def selected(text: str) -> Any:
     """Return devices as `SolverPool` takes them."""
     return "cpu" if is_cpu(text) else [int(number) for number in text.split(",")]
@@ -138,7 +144,12 @@ def measure_table(
     ):
         found["cluster_s"] = time.perf_counter() - began
         # Each worker has the graph, and has compiled what it needs, before the time begins.
-        count = 4 * len(client.scheduler_info()["workers"])
+        addresses = list(client.scheduler_info()["workers"])
+        if workers and cores:
+            available = sorted(os.sched_getaffinity(0))
+            for number, address in enumerate(addresses):
+                client.run(pin, available[number * cores :][:cores], workers=[address])
+        count = 4 * len(addresses)
         first = vkssp.dask.table(path, sources[: 64 * count], targets, "weight", rows=64, cluster=client)
         first.write(folder / "first.zarr")
         began = time.perf_counter()
@@ -270,12 +281,15 @@ def main() -> int:
     parser.add_argument("--pairs", nargs=2, type=int, default=[20_000, 20_000], metavar=("S", "T"))
     parser.add_argument("--devices", nargs="*", help="devices, such as 0 0,1 (default: one GPU, and all; or the CPU)")
     parser.add_argument("--workers", nargs="*", type=int, help="numbers of workers on the CPU")
-    parser.add_argument("--cores", type=int, help="cores of each worker on the CPU, and of the pool for each of them")
+    parser.add_argument(
+        "--cores", type=int, help="pin each worker on the CPU to so many cores, and the pool to those of all"
+    )
     parser.add_argument("--places", nargs=2, type=int, metavar=("S", "T"), help="a table between places instead")
     parser.add_argument("--parquet", action="store_true", help="write the table between places as Parquet")
     parser.add_argument("--no-tasks", action="store_true", help="do not measure the time of a task")
     parser.add_argument("--json", help="file for all figures")
     args = parser.parse_args()
+    available = sorted(os.sched_getaffinity(0)) if args.cores else []
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="measure-dask-") as name:
         folder = Path(name)
@@ -299,8 +313,14 @@ def main() -> int:
             single = 0.0  # seconds of workers with the first number of them
             for workers in args.workers or [None] if is_cpu(devices) else [None]:
                 if args.cores and workers:
-                    limit_cores(min(args.cores * workers, num_cores()))  # of the pool, in this process
+                    if args.cores * workers > len(available):
+                        parser.error(
+                            f"--cores: {workers} workers of {args.cores} exceed the {len(available)} there are"
+                        )
+                    pin(available[: args.cores * workers])  # the pool, in this process
                 one = measure_table(path, folder, (ends[0], ends[1]), devices, workers, args.cores)
+                if args.cores and workers:
+                    pin(available)
                 if workers:
                     single = single or one["dask_s"] * workers
                     one["efficiency"] = single / (one["dask_s"] * workers)
