@@ -224,7 +224,8 @@ def test_sizes_of_blocks() -> None:
 
     assert rows(10**6, 1000, 1e-3) == (1000, 1000), "a second of work"
     assert rows(10**6, 10**5, 1e-6) == (41 * 16, 41), "whole chunks of 16 MiB, and 256 MiB at most"
-    assert rows(3200, 10, 1e-3) == (200, 200), "enough blocks for several devices"
+    assert rows(6400, 10, 1e-3) == (100, 100), "enough blocks for several workers"
+    assert rows(6400, 10, 1e-3, 0.025) == (250, 250), "ten times as long as what each takes besides, here too"
     assert rows(320, 10, 1e-3) == (50, 50), "no smaller blocks than are worth a task"
     assert rows(10**6, 1000, 1e-3, 2.0) == (16776, 4194), "blocks are ten times as long as what each takes besides"
     assert rows(5, 10**9, 10.0) == (1, 1)

@@ -8,9 +8,9 @@ from vkssp.checks import whole_number
 from vkssp.dask.question import Facts
 from vkssp.solver.table_file import CHUNK_BYTES
 
-# Seconds of work in a block, most bytes of one, and blocks that a result has at least, if it has so many rows: enough
-# for several devices, which end at about the same time then.
-_BLOCK_S, _MOST_BYTES, _LEAST_BLOCKS = 1.0, 256 << 20, 16
+# Seconds of work in a block, most bytes of one, and blocks that a result has at least, if it has so many rows: 16 for
+# each of four workers, which then end at about the same time, though each begins four of them at once.
+_BLOCK_S, _MOST_BYTES, _LEAST_BLOCKS = 1.0, 256 << 20, 64
 # Seconds of work that a block has at least for this: ten times of what a task costs.
 _LEAST_S = 0.05
 # Most of the time of a block that it may take besides its rows, for each second of these.
@@ -53,7 +53,7 @@ def blocks_of(facts: Facts, rows: int | None = None) -> Blocks:
         What is known of the result.
     rows : int, optional
         Rows of a block; by default as many as take a second on one device, but at most 256 MiB, and no more than a
-        sixteenth of all if that takes a twentieth of a second.
+        64th of all if that takes a twentieth of a second, and ten times of what a block takes besides its rows.
 
     Raises
     ------
@@ -65,7 +65,8 @@ def blocks_of(facts: Facts, rows: int | None = None) -> Blocks:
     if rows is None:
         seconds = max(_BLOCK_S - facts.block_seconds, facts.block_seconds / _SHARE)
         by_time = int(seconds / max(facts.row_seconds, 1e-9))
-        by_share = max(-(-count // _LEAST_BLOCKS), int(_LEAST_S / max(facts.row_seconds, 1e-9)))
+        least = max(_LEAST_S, facts.block_seconds / _SHARE)
+        by_share = max(-(-count // _LEAST_BLOCKS), int(least / max(facts.row_seconds, 1e-9)))
         rows = max(1, min(by_time, by_share, _MOST_BYTES // facts.row_bytes, count))
         rows -= rows % chunk if rows > chunk else 0
     else:
