@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.clusters import cluster_here
 from vkssp import QueryError
 
 pytest.importorskip("distributed")
@@ -23,6 +24,11 @@ def task(question: Any, number: int) -> int:
     if number == 0:
         gate.wait(60)
     return number
+
+
+def address(question: Any, number: int) -> str:
+    time.sleep(0.5)
+    return str(pytest.importorskip("distributed").get_worker().address)
 
 
 def refuse(question: Any, number: int) -> int:
@@ -52,6 +58,14 @@ def test_results_come_in_order_and_few_wait_for_an_earlier_one(client: Any) -> N
     asking.join(60)
     assert found == list(range(150)) and sorted(begun) == found
     assert 10 <= waiting < 100, "the others wait"
+
+
+def test_few_tasks_are_spread_over_the_workers() -> None:
+    with (
+        cluster_here(workers=3) as client,
+        closing(driver.results(client, "question", address, [(at,) for at in range(3)], None)) as made,
+    ):
+        assert len({where for _, where in made}) == 3
 
 
 def test_progress_of_lazy_collections(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,6 +107,46 @@ def test_a_run_that_was_stopped_goes_on(
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
+def test_tasks_of_a_run_that_was_stopped_do_not_write_into_another_result(
+    client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Dask cancels tasks that have not begun; those that have go on, and may end after the next run has begun."""
+    path, sources, targets = tmp_path / f"t{ending}", np.arange(12), np.arange(50, 65)
+    held, goes_on, has_ended = threading.Event(), threading.Event(), threading.Event()
+    write, close = table_store.TableStore.write, table_store.TableStore.close
+
+    def wait_and_write(self: Any, block: Any, first: int, end: int) -> int:
+        if first > 0:
+            return write(self, block, first, end)
+        held.set()
+        goes_on.wait(60)
+        try:
+            return write(self, block, first, end)
+        finally:
+            has_ended.set()
+
+    def stop(self: Manifest, first: int, end: int, facts: Any) -> None:
+        assert held.wait(60)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(table_store.TableStore, "write", wait_and_write)
+        patched.setattr(Manifest, "add", stop)
+        with pytest.raises(KeyboardInterrupt):
+            dask.table(graph, sources, targets, rows=3, cluster=client).write(path)
+
+    def let_it_end(self: Any, told: Any) -> None:
+        goes_on.set()
+        assert has_ended.wait(60)
+        close(self, told)
+
+    shutil.rmtree(f"{path}.partial")
+    monkeypatch.setattr(table_store.TableStore, "close", let_it_end)
+    dask.table(graph, sources[::-1], targets, rows=3, cluster=client).write(path)
+    check(path, graph, sources[::-1], targets)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_blocks_whose_files_are_lost_are_made_again(
     client: Any, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
@@ -119,7 +160,7 @@ def test_blocks_whose_files_are_lost_are_made_again(
     with pytest.raises(FormatError, match="Input/output error"):
         table.write(path)
     monkeypatch.setattr(table_store.TableStore, "close", close)
-    folder = tmp_path / f"t{ending}.partial" / path.name
+    (folder,) = (tmp_path / f"t{ending}.partial").glob(f"*{ending}")
     lost = folder / ("weight/c/2/0" if ending == ".zarr" else "rows-000000000006.parquet")
     lost.unlink()
     assert table.write(path) == 12 * 14
@@ -211,7 +252,7 @@ def test_what_is_beside_a_table(client: Any, graph: Graph, tmp_path: Path, monke
         (0, '{"chunk": 0}', "is damaged"),
         (0, '{"format": "other"}', "has the beginning of another result, whose format is 'other'"),
         (0, '{"vkssp": "0.1"}', r"whose vkssp is '0\.1'"),
-        (0, '{"graph": "0"}', "whose graph is"),
+        (0, '{"graph": "0"}', "whose graph, or its weights, are others"),
         (1, "7", "is damaged"),
         (1, '{"reached": "all"}', None),
         (1, '{"end": 7}', None),

@@ -118,7 +118,7 @@ def test_arrow(router: Router) -> None:
 def test_what_does_not_suit(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
     table = router.table(PLACES)
     for make in (table.to_dataframe, table.to_xarray, table.to_arrow):
-        with pytest.raises(QueryError, match="there are names for 1, 3"):
+        with pytest.raises(QueryError, match="there are names for 1 sources and 3 targets"):
             make(["a"])
     with pytest.raises(QueryError, match="wide is 'yes'"):
         table.to_dataframe(wide="yes")  # type: ignore[arg-type]

@@ -31,9 +31,15 @@ def add_scheduler(parser: CommandParser, what: str) -> None:
 
 
 def check_scheduler(args: argparse.Namespace) -> None:
-    """Raise an error if the arguments name a device of this machine for workers that have their own."""
+    """Raise an error if no scheduler can have the address, or workers that have their own devices are given one."""
     if args.scheduler not in (None, LOCAL) and args.device is not None:
         raise QueryError("--device is of this machine, and workers have their own; leave it out")
+    if args.scheduler not in (None, LOCAL):
+        from vkssp.dask.cluster import check_address
+
+        if args.scheduler.lower() == LOCAL:
+            raise QueryError(f"--scheduler is {args.scheduler!r}; write {LOCAL}, or the address of a scheduler")
+        check_address(args.scheduler)
 
 
 @contextmanager

@@ -70,5 +70,5 @@ def blocks_of(facts: Facts, rows: int | None = None) -> Blocks:
         rows = max(1, min(by_time, by_share, _MOST_BYTES // facts.row_bytes, count))
         rows -= rows % chunk if rows > chunk else 0
     else:
-        rows = whole_number(rows, "rows", 1, 2**31 - 1, "give a number of rows, more than 0")
+        rows = whole_number(rows, "rows", 1, 2**31 - 1, "give a number of rows, 1 to 2147483647")
     return Blocks(count, rows, chunk if rows % chunk == 0 else rows)

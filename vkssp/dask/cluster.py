@@ -196,10 +196,7 @@ def connected(cluster: Any = None) -> Iterator[Any]:
             f"cluster is {shown(cluster)}; give a Client, a cluster of dask, or the address of a scheduler"
         )
     if isinstance(cluster, str):  # a client that fails on it could not be closed
-        try:
-            import_module("distributed.comm").get_address_host(cluster)
-        except ValueError as error:
-            raise _no_scheduler(cluster, error) from None
+        check_address(cluster)
     waiting = Timer(_PATIENCE_S, _log.warning, ("no scheduler answers yet at %s; waiting", shown(cluster)))
     waiting.daemon = True
     waiting.start()
@@ -212,6 +209,15 @@ def connected(cluster: Any = None) -> Iterator[Any]:
     with client:
         _register(client, None)
         yield client
+
+
+def check_address(address: str) -> None:
+    """Raise a `ClusterError` unless a text has the form of an address."""
+    distributed()
+    try:
+        import_module("distributed.comm").get_address_host(address)
+    except ValueError as error:
+        raise _no_scheduler(address, error) from None
 
 
 def _no_scheduler(address: Any, error: Exception) -> ClusterError:
@@ -250,6 +256,17 @@ def resources_of(client: Any) -> dict[str, int] | None:
     """Return the resources that tasks need on a cluster: where some workers have devices, tasks go to these."""
     known = _workers_of(client) or []
     return {RESOURCE: 1} if any(RESOURCE in worker.get("resources", {}) for worker in known) else None
+
+
+def spread(client: Any, future: Any, resources: dict[str, int] | None) -> None:
+    """Copy the result of a task to all workers that have some resources, so that each of them is given tasks early.
+
+    The scheduler gives tasks to workers that have what they need, and moves some to others only where many wait.
+    """
+    known = client.scheduler_info(n_workers=-1)["workers"]
+    able = [address for address, worker in known.items() if (resources or {}).keys() <= worker["resources"].keys()]
+    if len(able) > 1:
+        client.replicate([future], n=len(able), workers=able)
 
 
 def threads_of(client: Any) -> int:

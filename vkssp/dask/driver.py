@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any
 
 from vkssp.checks import shown
-from vkssp.dask.cluster import WAIT_S, distributed, is_connected, resources_of, threads_of
+from vkssp.dask.cluster import WAIT_S, distributed, is_connected, resources_of, spread, threads_of
 from vkssp.dask.question import Facts, Question
 from vkssp.dask.worker_solvers import SOLVERS
 from vkssp.errors import ClusterError, DeviceError, VksspError
@@ -114,7 +114,11 @@ def results(
         if shared is None or shared.status in ("cancelled", "lost", "error"):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Sending large graph")  # a graph in memory, which is sent once
-                shared = client.submit(same, question, key=f"vkssp-question-{serial}-{next(_serial)}", pure=False)
+                key = f"vkssp-question-{serial}-{next(_serial)}"
+                shared = client.submit(same, question, key=key, pure=False)
+            if len(arguments) > 1:
+                with suppress(OSError, KeyError, CancelledError):  # a worker has just ended; others take its tasks
+                    spread(client, shared, resources)
         numbers = [waiting.pop() for _ in range(min(count, len(waiting)))]
         for number in numbers:
             attempts[number] += 1

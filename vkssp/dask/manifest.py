@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +23,11 @@ _FORMAT = "vkssp manifest"
 _START = json.dumps({"format": _FORMAT}).encode()[:-1]
 # Seconds after which lines are flushed to disk at the latest.
 _SYNC_S = 1.0
+# What hashes in a manifest stand for.
+_HASHES = {
+    "graph": "graph, or its weights, are others",
+    "question": "question is another one (sources, targets, their names, the limit, metrics, or what else was given)",
+}
 
 
 class Manifest:
@@ -33,10 +39,13 @@ class Manifest:
         The division into blocks, that of the first run if there was one.
     done : dict of int to dict
         What is known of each block that is there, by its first row.
+    name : str
+        Random name of the result: tasks that an earlier result of the same path has left running know another one.
     """
 
-    def __init__(self, stream: BinaryIO, blocks: Blocks, done: dict[int, dict[str, Any]]) -> None:
-        self._stream, self.blocks, self.done, self._synced = stream, blocks, done, time.monotonic()
+    def __init__(self, stream: BinaryIO, blocks: Blocks, done: dict[int, dict[str, Any]], name: str) -> None:
+        self._stream, self.blocks, self.done, self.name = stream, blocks, done, name
+        self._synced = time.monotonic()
 
     @classmethod
     @contextlib.contextmanager
@@ -66,30 +75,33 @@ class Manifest:
             header = {"format": _FORMAT, **question}
             if not lines and _START.startswith(torn[: len(_START)]):
                 stream.truncate(0)
-                division = {"rows": blocks.count, "block": blocks.rows, "chunk": blocks.chunk}
+                name = uuid.uuid4().hex
+                division = {"rows": blocks.count, "block": blocks.rows, "chunk": blocks.chunk, "name": name}
                 stream.write(json.dumps({**header, **division}).encode() + b"\n")
                 _flush(stream)
-                yield cls(stream, blocks, {})
+                yield cls(stream, blocks, {}, name)
                 return
             try:
                 told, *others = [json.loads(line) for line in lines]
                 for key, value in header.items():
                     if told.get(key) != value:
+                        differs = _HASHES.get(key, f"{key} is {told.get(key)!r:.80} and not {value!r:.80}")
                         raise FormatError(
-                            f"{path.parent} has the beginning of another result, whose {key} is "
-                            f"{told.get(key)!r:.80} and not {value!r:.80}; ask the same again, or remove the folder"
+                            f"{path.parent} has the beginning of another result, whose {differs}; ask the same again, "
+                            "or remove the folder"
                         )
                 count, blocks = blocks.count, Blocks(told["rows"], told["block"], told["chunk"])
                 ranges = dict(blocks.ranges()) if blocks.count == count else {}
                 if not ranges or not 0 < blocks.chunk <= blocks.rows:
                     raise ValueError("its blocks are none of the result")
+                name = uuid.UUID(told["name"]).hex  # part of a path
                 done = {int(one["first"]): one for one in others if ranges.get(one["first"]) == one["end"]}
             except FormatError:
                 raise
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise FormatError(f"{path} is damaged ({error}); remove the folder, and begin again") from None
             stream.truncate(sum(len(line) + 1 for line in lines))  # a torn line would swallow the next one
-            yield cls(stream, blocks, done)
+            yield cls(stream, blocks, done, name)
             _flush(stream)
 
     def add(self, first: int, end: int, facts: Mapping[str, Any]) -> None:

@@ -108,10 +108,11 @@ def write_table(
                 with Manifest.opened(aside / _MANIFEST, told, blocks):
                     shutil.rmtree(aside, ignore_errors=True)
         return int(here["reached"])
-    store = TableStore(question, facts, str(aside / target.name), target.suffix.lower(), rows, columns)
+    ending = target.suffix.lower()
     try:
         aside.mkdir(exist_ok=True)
         with Manifest.opened(aside / _MANIFEST, told, blocks) as manifest:
+            store = TableStore(question, facts, str(aside / f"{manifest.name}{ending}"), ending, rows, columns)
             store.make(manifest.blocks, anew=not manifest.done)
             _fill(store, manifest, cluster, progress)
             reached = sum(int(one["reached"]) for one in manifest.done.values())

@@ -127,7 +127,7 @@ class DaskTable:
 
         Until it is complete, the table lies in a folder whose name ends in ``.partial``, with a manifest of the blocks
         that are there. A run that was stopped, by whatever, goes on from there if the same is asked again. If the
-        complete table is there already, nothing is done.
+        complete table is there already, nothing is done; one of another question is replaced.
 
         Parameters
         ----------

@@ -143,7 +143,10 @@ def names_of(
         for count, ids, name in zip(table.shape, (sources, targets), ("sources", "targets"), strict=True)
     )
     if (len(rows), len(columns)) != table.shape:
-        raise QueryError(f"the table has shape {table.shape}, and there are names for {len(rows)}, {len(columns)}")
+        raise QueryError(
+            f"there are names for {len(rows)} sources and {len(columns)} targets, "
+            f"and the table has {table.shape[0]} and {table.shape[1]}; name all of them"
+        )
     return rows, columns
 
 
