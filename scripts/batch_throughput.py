@@ -38,7 +38,7 @@ from vkssp.bench.customizing import customization
 from vkssp.bench.evaluation import Line, check_figure, draw_lines, exit_code, import_pyplot, save_figure
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.peers import RoutingkitCch
-from vkssp.bench.result import number, table
+from vkssp.bench.result import number, table, tuned_values
 from vkssp.bench.timing import median_ms
 from vkssp.bench.writing import write
 from vkssp.files import atomic_write, check_writable
@@ -245,6 +245,7 @@ def report(result: dict[str, Any]) -> list[str]:
         f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs, {result['algorithm']}, reduction "
         f"{result['reduction']}",
         f"{result['device']['name']}, {result['commit']}; milliseconds for a source, medians of {REPETITIONS}",
+        *tuned_values(result),
         f"one after the other: {number(result['single_device_ms'])}, by the call {number(result['single_call_ms'])}",
         f"compiled Dijkstra: {number(result['dijkstra_one_core_ms'])} on one core",
     ]

@@ -36,7 +36,7 @@ from vkssp.assignment import BPR, Equilibrium, TrafficNetwork, equilibrium, tntp
 from vkssp.assignment.flows_file import read_flows
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
-from vkssp.bench.result import save_result
+from vkssp.bench.result import save_result, tuned_values
 from vkssp.bench.side_by_side import OURS, Row, alternate, report
 from vkssp.cores import num_cores
 from vkssp.cpu.device import CpuDevice
@@ -200,6 +200,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         f"{result['commit'] or result['vkssp']}, {', '.join(' '.join(one) for one in versions.items())}; medians and "
         f"quartiles of {args.repetitions} times"
     )
+    lines += tuned_values(result)
     print_lines(lines)
     return result
 

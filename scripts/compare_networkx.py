@@ -29,6 +29,7 @@ from vkssp.algorithm import AUTO, CPU
 from vkssp.algorithms.choice import place_of
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
+from vkssp.bench.result import tuned_values
 from vkssp.interop.networkx_backend.functions import convert_from_nx
 from vkssp.options import file_name
 from vkssp.terminal import print_lines
@@ -150,6 +151,7 @@ def run(args: argparse.Namespace) -> None:
             f"{used['name']} ({used['driver']}); {host['cpu']}, {host['cores']} cores; vkssp "
             f"{result['commit'] or result['vkssp']}, {versions}, Python {host['python']}",
             f"medians and quartiles of {args.repetitions} times",
+            *tuned_values(result),
             "",
         ]
     )

@@ -27,7 +27,7 @@ from scipy.sparse import csgraph as of_scipy
 from vkssp import Graph, VksspError, csgraph
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
-from vkssp.bench.result import save_result
+from vkssp.bench.result import save_result, tuned_values
 from vkssp.bench.side_by_side import OURS, Row, alternate, report
 from vkssp.cores import num_cores
 from vkssp.files import check_writable
@@ -117,7 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         csgraph.clear_cache()
         with Solver(Graph.from_edges([0], [1], [1])) as solver:  # on the device that answers
             place = where_and_when(solver.device)
-        print_lines([f"{place['device']['name']}, commit {place['commit']}, scipy {scipy.__version__}", *report(rows)])
+        title = f"{place['device']['name']}, commit {place['commit']}, scipy {scipy.__version__}"
+        print_lines([title, *tuned_values(place), *report(rows)])
         if given.json is not None:
             save_result(given.json, {**place, "scipy": scipy.__version__, "rows": list(map(dataclasses.asdict, rows))})
         return 0

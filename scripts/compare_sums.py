@@ -37,7 +37,7 @@ from vkssp.bench.cached_graph import make_cache, prepared_graph
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
 from vkssp.bench.peers import PEERS
-from vkssp.bench.result import save_result
+from vkssp.bench.result import save_result, tuned_values
 from vkssp.bench.side_by_side import OURS, Clocked, Row, alternate, report
 from vkssp.cores import num_cores
 from vkssp.files import check_writable
@@ -380,7 +380,8 @@ def run(args: argparse.Namespace) -> None:
         [
             f"{result['device']['name']}; {host['cpu']}, {result['cores']} of {host['cores']} cores; vkssp "
             f"{result['commit'] or result['vkssp']}, {', '.join(' '.join(one) for one in versions.items())}, "
-            f"Python {host['python']}; medians and quartiles of {args.repetitions} times"
+            f"Python {host['python']}; medians and quartiles of {args.repetitions} times",
+            *tuned_values(result),
         ]
     )
 

@@ -17,22 +17,22 @@ from vkssp import Device, DeviceError, QueryError
 from vkssp.algorithm import CPU
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
-from vkssp.bench.result import save_result, table
+from vkssp.bench.result import about, save_result, table
 from vkssp.bench.tuning import JUDGES, Tuning, WrongAnswersError, case_for, compare
 from vkssp.files import check_writable
 from vkssp.options import file_name
 from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
-from vkssp.tunables import defaults
+from vkssp.tunables import changed, defaults
 
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Return the times of all measurements on a device."""
     graph = None if args.graph is None else read_graph(args.graph)
     with Device(args.device) as tuned, Device(tuned.info.index) as usual:
-        usual.tuned = defaults(is_software=usual.info.kind == "cpu")
-        values = {name: value for name, value in tuned.tuned.items() if value != usual.tuned[name]}
-        if not values:
+        is_software = usual.info.kind == "cpu"
+        usual.tuned = defaults(is_software=is_software)
+        if not changed(tuned.tuned, is_software=is_software):
             raise QueryError(f"{tuned.info.name} has no values but the defaults; run vkssp tune, or unset VKSSP_TUNED")
         case, rows, left_out = case_for(graph, tuned, Tuning(tuned.info.name, tuned.info.driver)), [], []
         for name, judge in JUDGES.items():
@@ -56,7 +56,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
                     "spread_ms": found.spread_ms,
                 }
             )
-        result = {"graph": args.graph, "values": values, "measurements": rows, "left_out": left_out}
+        result = {"graph": args.graph, "measurements": rows, "left_out": left_out}
         return {**where_and_when(tuned), **result}
 
 
@@ -78,6 +78,7 @@ def main() -> int:
             [row["measurement"], *(f"{row[key]:.3f}" for key in ("default_ms", "tuned_ms", "spread_ms"))]
             for row in result["measurements"]
         ]
+        print_lines([about(result)])
         print_lines(table(("measurement", "default ms", "tuned ms", "spread"), cells))
         print_lines(f"not measured: {one}" for one in result["left_out"])
 

@@ -34,7 +34,7 @@ from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
 from vkssp.bench.memory_peak import memory_peak
 from vkssp.bench.patchwork import EXPONENT, ROADS, Layout, Tile
-from vkssp.bench.result import table
+from vkssp.bench.result import table, tuned_values
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.files import check_writable
 from vkssp.gpu.device import Device
@@ -420,6 +420,7 @@ def report(record: dict[str, Any]) -> list[str]:
         f"{record['nodes']:,} nodes, {record['arcs']:,} arcs, {hierarchy['arcs']:,} arcs of the hierarchy in "
         f"{hierarchy['levels']} levels, {hierarchy['height']:,} nodes high; prepared in {record['prepare_s']:.1f} s; "
         f"{record['device']['name']}, {record['host']['cores']} cores, {record['commit']}",
+        *tuned_values(record),
         "",
         *table(("stage", "s", "s of the processor", "GB", "ms of a call", "on the device"), rows),
     ]

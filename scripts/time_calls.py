@@ -31,7 +31,7 @@ import numpy.typing as npt
 from vkssp import UNREACHABLE, Graph, QueryError, Solver, prepare
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
-from vkssp.bench.result import number, save_result, table
+from vkssp.bench.result import number, save_result, table, tuned_values
 from vkssp.files import check_writable
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -302,6 +302,7 @@ def report(result: dict[str, Any]) -> list[str]:
     lines = [
         f"{result['device']['name']}, {result['commit']}; {result['graph']}, {result['nodes']:,} nodes; not prepared: "
         f"{result['algorithm']}; milliseconds, medians and quartiles",
+        *tuned_values(result),
         "",
     ]
     header = ("", "by the call", "on the device", "the first call", "GB/s")

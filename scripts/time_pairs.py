@@ -25,7 +25,7 @@ from vkssp import Graph, QueryError, Solver, prepare
 from vkssp.algorithms import phast
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
-from vkssp.bench.result import number, save_result, table
+from vkssp.bench.result import number, save_result, table, tuned_values
 from vkssp.cch import label_pairs
 from vkssp.cpu import labels as cpu_labels
 from vkssp.cpu.device import CpuDevice
@@ -142,7 +142,10 @@ def told(rate: dict[str, float] | None) -> str:
 
 def report(head: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[str]:
     """Return the tables."""
-    lines = [f"{head['device']['name']}, {head['commit']}; million pairs a second: median (least to greatest)"]
+    lines = [
+        f"{head['device']['name']}, {head['commit']}; million pairs a second: median (least to greatest)",
+        *tuned_values(head),
+    ]
     for result in results:
         made = result["made"]
         device = "" if made["device_ms"] is None else f", {told(made['device_ms'])} ms of it on the device"

@@ -25,7 +25,7 @@ from vkssp import UNREACHABLE, Graph, QueryError, Solver, prepare
 from vkssp.algorithms import phast
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
-from vkssp.bench.result import number, save_result, table
+from vkssp.bench.result import number, save_result, table, tuned_values
 from vkssp.files import check_writable
 from vkssp.gpu.device import Device
 from vkssp.options import file_name
@@ -143,6 +143,7 @@ def report(result: dict[str, Any]) -> list[str]:
     return [
         f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs, routes of "
         f"{result['median_route_arcs']:,.0f} arcs; {result['device']['name']}, {result['commit']}",
+        *tuned_values(result),
         "",
         *table(("milliseconds", "median", "from", "to"), rows),
     ]

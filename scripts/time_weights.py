@@ -24,7 +24,7 @@ from vkssp import Graph, QueryError, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
-from vkssp.bench.result import save_result, table
+from vkssp.bench.result import save_result, table, tuned_values
 from vkssp.cch import recustomized
 from vkssp.cch.customized import CustomizedHierarchy as CustomizedHierarchyOnDevice
 from vkssp.cpu.customized import CustomizedHierarchy, customized_of
@@ -175,6 +175,7 @@ def report(result: dict[str, Any]) -> list[str]:
     lines = [
         f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs, {result['hierarchy_arcs']:,} arcs of "
         f"the hierarchy; {result['device']['name']}, {result['host']['cores']} cores, {result['commit']}",
+        *tuned_values(result),
         "",
         *table(("milliseconds, medians", "call", "processor", "on the device", "and a pair"), rows),
     ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,9 @@ from tests.support.graphs import grid, heap_dijkstra, make_solver, scipy_dijkstr
 from tests.support.paths import ROOT
 from vkssp import DeviceError, Graph, QueryError, Solver, prepare, tune
 from vkssp.bench import tuning
-from vkssp.bench.tuning import JUDGES, Comparison
+from vkssp.bench.measuring import where_and_when
+from vkssp.bench.result import about
+from vkssp.bench.tuning import JUDGES, Case, Comparison, Judge
 from vkssp.gpu.device import Device
 from vkssp.tunables import TUNABLES, TUNED_VARIABLE, defaults, file_of, is_tuned, keep_values, kept_values
 
@@ -72,7 +76,11 @@ def test_no_valid_values_change_answers() -> None:
         values = drawn(random.Random(5), device)
         keep_values(device.info.identity, values, {})
     with open_device() as device:
-        assert device.tuned == values != defaults(is_software=device.info.kind == "cpu")
+        usual = defaults(is_software=device.info.kind == "cpu")
+        assert device.tuned == values != usual
+        result = where_and_when(device)
+        assert result["tuned"] == {name: value for name, value in values.items() if value != usual[name]}
+        assert about(result).endswith(", ".join(f"{name} = {value}" for name, value in result["tuned"].items()))
         check_answers(device)
 
 
@@ -110,14 +118,21 @@ def test_only_sound_files_are_read(
         assert [record.levelname for record in caplog.records] == ["WARNING"], text[:40]
 
 
+def measure_only(monkeypatch: pytest.MonkeyPatch, constants: list[str], judges: list[str]) -> None:
+    """Let only some constants be tuned, by some measurements, on small graphs."""
+    monkeypatch.setattr(tuning, "TUNABLES", {name: TUNABLES[name] for name in constants})
+    monkeypatch.setattr(tuning, "JUDGES", {name: JUDGES[name] for name in judges})
+    for name, text in (("ROADS", "road:5"), ("HUBS", "rmat:3")):
+        monkeypatch.setattr(tuning, f"SOFTWARE_{name}", text)
+        monkeypatch.setattr(tuning, f"SECOND_SOFTWARE_{name}", text.replace("5", "6").replace("3", "4"))
+
+
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let little be measured, on small graphs, and candidates be better the less they are."""
-    monkeypatch.setattr(tuning, "TUNABLES", {"near_far.delta_per_mean": TUNABLES["near_far.delta_per_mean"]})
-    monkeypatch.setattr(tuning, "SOFTWARE_ROADS", "road:5")
-    monkeypatch.setattr(tuning, "SOFTWARE_HUBS", "rmat:3")
+    """Let little be measured, on small graphs, and each candidate be better than the one before."""
+    measure_only(monkeypatch, ["near_far.delta_per_mean"], ["search by queues", "sweeping search"])
 
-    def compare(best: Any, candidate: Any, expected: Any) -> Comparison:
+    def compare(best: Any, candidate: Any, expected: Any, *_: Any) -> Comparison:
         if not np.array_equal(best(), expected) or not np.array_equal(candidate(), expected):
             raise tuning.WrongAnswersError("wrong")
         return Comparison(10.0, 1.0, 0.5)
@@ -130,8 +145,9 @@ def test_what_is_better_is_kept(device: Device) -> None:
     index, default = device.info.index, TUNABLES["near_far.delta_per_mean"].software
     found = tune(index)
     last = 400  # the candidates near the default come first
-    assert found.values == {"near_far.delta_per_mean": last} and found.tried == 4 and not found.wrong
-    assert found.measured["near_far.delta_per_mean"] == {"default_ms": 10.0, "ms": 1.0, "spread_ms": 0.5}
+    assert found.values == {"near_far.delta_per_mean": last} and found.tried == 4
+    assert not found.wrong and not found.unconfirmed and not found.left_out
+    assert found.measured["near_far.delta_per_mean"] == {"default_ms": 10.0, "ms": 1.0, "spread_ms": 0.0}
     with Device(index) as opened:
         assert opened.tuned["near_far.delta_per_mean"] == last != default == device.tuned["near_far.delta_per_mean"]
     assert tune(index, forget=True).file is None
@@ -149,31 +165,89 @@ def test_wrong_answers_are_never_kept(
         is_wrong = isinstance(solver.device, Device) and solver.device.tuned["near_far.delta_per_mean"] == 400
         return judge.ask(solver, case) + is_wrong
 
-    monkeypatch.setitem(JUDGES, "search by queues", judge._replace(ask=ask))
+    monkeypatch.setitem(tuning.JUDGES, "search by queues", judge._replace(ask=ask))
     found = tune(device.info.index)
     assert found.wrong == ["near_far.delta_per_mean = 400"] and found.values["near_far.delta_per_mean"] == 25
     assert "gives wrong answers with near_far.delta_per_mean = 400" in caplog.text
 
 
 @pytest.mark.usefixtures("few")
-def test_what_was_found_before_an_interrupt_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = iter([Comparison(10.0, 1.0, 0.5)])
+def test_what_was_confirmed_before_an_interrupt_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = JUDGES["search by queues"]
 
-    def compare(*_: Any) -> Comparison:
-        try:
-            return next(results)
-        except StopIteration:
-            raise KeyboardInterrupt from None
+    def ask(solver: Solver, case: Any) -> Any:
+        if isinstance(solver.device, Device) and solver.device.tuned["near_far.rounds"] == 32:
+            raise KeyboardInterrupt
+        return judge.ask(solver, case)
 
-    monkeypatch.setattr(tuning, "compare", compare)
+    names = ("near_far.delta_per_mean", "near_far.rounds")  # the second one is not yet confirmed
+    monkeypatch.setattr(tuning, "TUNABLES", {name: TUNABLES[name] for name in names})
+    monkeypatch.setitem(tuning.JUDGES, "search by queues", judge._replace(ask=ask))
     with pytest.raises(KeyboardInterrupt):
         tune(device.info.index)
-    assert len(kept_values(device.info.identity, asdict(device.info.limits))) == 1
+    assert kept_values(device.info.identity, asdict(device.info.limits)) == {"near_far.delta_per_mean": 400}
+
+
+@pytest.mark.parametrize("case", ["gains", "harms another", "harms on the second network", "by chance", "late"])
+def test_only_values_that_new_times_confirm_are_kept(
+    device: Device, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    own, another, unconcerned = "search by queues", "sweeping search", "search with hubs"
+    measure_only(monkeypatch, ["near_far.rounds"], [own, another, unconcerned])
+    asked: list[tuple[str, str]] = []
+    rounds: list[tuple[str, str]] = []
+    opened: list[Device | str] = []
+    turns: list[list[Device | str]] = []
+
+    @contextmanager
+    def asking(judge: Judge, networks: Case, where: Device | str) -> Iterator[Callable[[], Any]]:
+        name = next(name for name, one in tuning.JUDGES.items() if one == judge)
+        if isinstance(where, Device) and name != unconcerned:
+            assert where.tuned["near_far.rounds"]
+        asked.append((name, networks.place))
+        opened.append(where)
+        yield lambda: np.zeros(1)
+
+    def compare(best: Any, candidate: Any, expected: Any, runs: int) -> Comparison:
+        name, place = asked[-1]
+        if runs > 5:  # the search
+            return Comparison(10.0, 8.0, 0.5)
+        rounds.append(asked[-1])
+        turns.append(opened[-2:])
+        if case == "late":
+            monkeypatch.setattr("time.monotonic", lambda: float("inf"))
+        if name == own:
+            return Comparison(10.0, 10.1 if case == "by chance" and len(rounds) == 4 else 8.0, 0.5)
+        is_slower = case == "harms another" or (case == "harms on the second network" and place)
+        return Comparison(10.0, 10.6 if is_slower else 9.0, 3.0)
+
+    monkeypatch.setattr(Judge, "asking", asking)
+    monkeypatch.setattr(tuning, "compare", compare)
+    found = tune(device.info.index)
+    last = 4  # the candidates near the default come first
+    kept = {"near_far.rounds": last} if case == "gains" else {}
+    assert found.values == kept == kept_values(device.info.identity, asdict(device.info.limits))
+    reason = {
+        "harms another": "sweeping search takes 10.600 ms, 10.000 without it",
+        "harms on the second network": "sweeping search on the second network takes 10.600 ms, 10.000 without it",
+        "by chance": "search by queues is not faster in all of 5 rounds with new solvers",
+        "late": "no time to confirm it; give more minutes",
+    }
+    assert found.unconfirmed == [f"near_far.rounds = {last}: {text}" for name, text in reason.items() if name == case]
+    assert own in dict(rounds) and unconcerned not in dict(rounds)
+    if case == "gains":
+        assert rounds.count((own, "")) == 5
+        assert turns[0] == turns[1][::-1] == turns[2] != turns[1]
+
+
+def test_constants_that_are_not_used_are_not_tried(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure_only(monkeypatch, ["loop.batch_us"], ["search in blocks"])  # such a short search has one batch
+    found = tune(device.info.index)
+    assert found.left_out == ["loop.batch_us: search in blocks does not use it on this network"] and not found.tried
 
 
 def test_new_weights_of_graphs_with_real_weights_are_verified(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "TUNABLES", {"customization.workgroup_size": TUNABLES["customization.workgroup_size"]})
-    monkeypatch.setattr(tuning, "SOFTWARE_HUBS", "rmat:3")
+    measure_only(monkeypatch, ["customization.workgroup_size"], ["customization"])
     monkeypatch.setattr(tuning, "compare", lambda *_: Comparison(1.0, 1.0, 0.0))
     seen = []
     ask = JUDGES["customization"].ask
@@ -182,7 +256,7 @@ def test_new_weights_of_graphs_with_real_weights_are_verified(device: Device, mo
         seen.append([ask(solver, case) for _ in range(2)])
         return seen[-1][0]
 
-    monkeypatch.setitem(JUDGES, "customization", JUDGES["customization"]._replace(ask=asked))
+    monkeypatch.setitem(tuning.JUDGES, "customization", JUDGES["customization"]._replace(ask=asked))
     tail, head = np.repeat(np.arange(9), 2), np.random.default_rng(2).integers(0, 9, 18)
     tune(device.info.index, Graph.from_edges(tail, head, np.linspace(0.1, 7.3, 18)))
     assert len(seen) == 2 and all(np.array_equal(one, seen[0][0]) for pair in seen for one in pair)

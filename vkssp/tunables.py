@@ -44,7 +44,8 @@ class Tunable:
     candidates : tuple of int
         Values that `vkssp tune` tries; any value from the least to the greatest of them and of the defaults is valid.
     judge : str
-        Measurement that decides, one of those in `vkssp.bench.tuning`; empty if it tries no other values.
+        Measurement that the value must make faster, one of those in `vkssp.bench.tuning`; empty if it tries no other
+        values. The tuner finds by itself which other measurements read the constant.
     reason : str
         What the constant is, and why the default is what it is.
     limit : str
@@ -252,6 +253,12 @@ TUNABLES: dict[str, Tunable] = {
 def defaults(*, is_software: bool) -> dict[str, int]:
     """Return the default values for GPUs, or for software devices."""
     return {name: one.software if is_software else one.gpu for name, one in TUNABLES.items()}
+
+
+def changed(values: Mapping[str, int], *, is_software: bool) -> dict[str, int]:
+    """Return the values that are not the defaults for GPUs, or for software devices."""
+    usual = defaults(is_software=is_software)
+    return {name: value for name, value in values.items() if value != usual[name]}
 
 
 def file_of(identity: Mapping[str, str]) -> Path:

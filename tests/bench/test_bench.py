@@ -15,7 +15,7 @@ from vkssp.bench import Experiment, Run, load_result, measure, measuring, save_c
 from vkssp.bench.cached_graph import prepared_graph
 from vkssp.bench.experiment import DEFAULT_RUNS, SUITE
 from vkssp.bench.measuring import digest
-from vkssp.bench.result import COLUMNS, compare_lines, graph_lines, number, table
+from vkssp.bench.result import COLUMNS, about, compare_lines, graph_lines, number, table
 from vkssp.cli import main
 from vkssp.generate import is_expression
 from vkssp.gpu.device import Device
@@ -38,6 +38,7 @@ def result(path: str, device: Device) -> dict[str, Any]:
 
 def test_a_result_says_what_was_measured_where_and_on_what(result: dict[str, Any], device: Device, path: str) -> None:
     assert result["device"]["name"] == device.info.name and result["device"]["driver"] == device.info.driver
+    assert result["tuned"] == {} and "tuned" not in about(result)
     assert result["host"]["cores"] >= 1 and result["vkssp"] and len(result["created"]) == 25
     (graph,) = result["graphs"]
     assert (graph["graph"], graph["nodes"], graph["arcs"]) == (path, 225, 840)

@@ -9,7 +9,7 @@ from typing import Any
 from vkssp.bench.experiment import DEFAULT_RUNS, SUITE, Experiment, Run
 from vkssp.bench.measuring import measure
 from vkssp.bench.peers import peer_names
-from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result
+from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result, tuned_values
 from vkssp.errors import QueryError
 from vkssp.files import check_writable, is_standard
 from vkssp.options import reading
@@ -45,7 +45,7 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
             save(path, result)
     device, version = result["device"], result["commit"] or result["vkssp"]
     api = f", Vulkan {device['api_version']}" if device["api_version"] else ""
-    lines = [f"{device['name']} ({device['driver']}{api}), vkssp {version}"]
+    lines = [f"{device['name']} ({device['driver']}{api}), vkssp {version}", *tuned_values(result)]
     lines.append(f"beside {result['host']['cpu']}; milliseconds on the device, medians; all distances verified")
     if experiment.peers:
         lines.append("other libraries: milliseconds of the call")

@@ -30,6 +30,7 @@ from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.reading import read_graph
 from vkssp.solver.solver import Solver
 from vkssp.terminal import printable, progress_bar
+from vkssp.tunables import changed
 
 #: Version of the layout of result files; a change that affects readers increments it.
 FORMAT = 1
@@ -61,9 +62,9 @@ def measure(
     Returns
     -------
     dict
-        Device, host, version, commit, experiment; for each graph its size, digest, sources and Dijkstra's times; for
-        each run on it, and then for each peer, the place where it ran, the times of every search, counters, and an
-        error if it could not be run. All times are of verified searches.
+        Device, its tuned values, host, version, commit, experiment; for each graph its size, digest, sources and
+        Dijkstra's times; for each run on it, and then for each peer, the place where it ran, the times of every search,
+        counters, and an error if it could not be run. All times are of verified searches.
 
     Raises
     ------
@@ -170,14 +171,16 @@ def commit() -> str:
 
 
 def where_and_when(device: Device | CpuDevice) -> dict[str, Any]:
-    """Return the common entries of all results: version, commit, date and time, device and host."""
+    """Return the common entries of all results: version, commit, date and time, device, its tuned values, and host."""
     info = device.info
+    tuned = {} if isinstance(device, CpuDevice) else changed(device.tuned, is_software=info.kind == "cpu")
     return {
         "vkssp": vkssp.__version__,
         "commit": commit(),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "device": {key: getattr(info, key) for key in ("name", "kind", "driver", "api_version")}
         | {"memory": getattr(info, "memory", None)},
+        "tuned": tuned,  # constants of vkssp.tunables that are not at their defaults
         "host": {
             "cpu": cpu_model(),
             "cores": os.cpu_count(),

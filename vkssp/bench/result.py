@@ -180,7 +180,13 @@ def _ratios(count: int) -> list[str]:
 
 
 def about(result: dict[str, Any]) -> str:
-    """Return the device, version and date of a result in one line."""
+    """Return the device, version and date of a result in one line, and the tuned values, if there are any."""
     device = result["device"]
     version = result["commit"] or result["vkssp"]
-    return f"{device['name']} ({device['driver']}), {version}, {result['created'][:10]}"
+    return ", ".join((f"{device['name']} ({device['driver']})", version, result["created"][:10], *tuned_values(result)))
+
+
+def tuned_values(result: dict[str, Any]) -> list[str]:
+    """Return a text with the values of the device that are not defaults; none if there are none."""
+    values = result.get("tuned")  # results of earlier versions lack them
+    return [f"tuned: {', '.join(f'{name} = {value}' for name, value in values.items())}"] if values else []

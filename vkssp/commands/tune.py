@@ -36,7 +36,7 @@ def add_arguments(parser: CommandParser) -> None:
         type=float,
         default=5.0,
         metavar="M",
-        help="try nothing more after so many minutes, which begin when the graph is prepared (default: 5)",
+        help="try nothing more after so many minutes, without the preparation of graphs (default: 5)",
     )
     parser.add_argument("--forget", action="store_true", help="remove what is kept for the device instead")
 
@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> Result:
         times = found.measured[name]
         lines.append(f"{name} = {value}: {times['ms']:.3f} ms, {times['default_ms']:.3f} by default")
     if not found.values:
-        lines.append("No value is faster than its default by more than the spread of the times.")
+        lines.append("No value was kept: none is faster than its default for sure.")
+    lines += [f"not kept: {one}" for one in found.unconfirmed]
     lines += [f"not kept, since answers were wrong: {one}" for one in found.wrong]
     lines += [f"not measured: {one}" for one in found.left_out]
     if found.file is not None:
