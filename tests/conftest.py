@@ -30,6 +30,9 @@ settings.load_profile("vkssp")
 def pytest_configure() -> None:
     os.environ["VKSSP_CONFIG"] = os.devnull  # not the defaults of whoever runs the tests
     os.environ["VKSSP_TUNED"] = "off"  # nor what is fastest on their devices
+    # Workers of pytest share the cores, and threads of llvmpipe in each of them would only wait for one another.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ.setdefault("LP_NUM_THREADS", "0")
     # Scripts ignore Ctrl-C in what they run in the background, and so would all processes that tests start there.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -28,6 +28,8 @@ _ITERATION_PER_ARC = {
     *("bellman_ford", "bellman_ford_subgroup", "bellman_ford_edge", "delta_step_array", "delta_step_subgroup"),
     *("crauser", "crauser_predecessors", "crauser@cpu", "crauser_predecessors@cpu"),
 }
+#: Of these, algorithms whose nodes take a subgroup each, lane by lane on software drivers.
+_SUBGROUP_PER_NODE = {"bellman_ford_subgroup", "delta_step_subgroup"}
 
 
 def slow_by_design(algorithm: str) -> bool:
@@ -37,17 +39,21 @@ def slow_by_design(algorithm: str) -> bool:
 
 def path_nodes(algorithm: str, nodes: int) -> int:
     """Return how long a path is to be: as long as is said, or what an algorithm manages that crawls along it."""
+    if algorithm in _SUBGROUP_PER_NODE:
+        return min(nodes, 600)
     return min(nodes, 2000) if algorithm in _ITERATION_PER_NODE | _ITERATION_PER_ARC else nodes
 
 
 def star_leaves(algorithm: str, leaves: int) -> int:
     """Return how many leaves a star is to have."""
-    return min(leaves, 3000) if algorithm in _ITERATION_PER_NODE else leaves
+    if algorithm in _SUBGROUP_PER_NODE:
+        return min(leaves, 10_000)
+    return min(leaves, 2000) if algorithm in _ITERATION_PER_NODE else leaves
 
 
 def grid_side(algorithm: str, side: int) -> int:
     """Return how wide a grid is to be."""
-    if algorithm in _ITERATION_PER_NODE:
+    if algorithm in _ITERATION_PER_NODE | _SUBGROUP_PER_NODE:
         return min(side, 40)
     return min(side, 70) if algorithm in _ITERATION_PER_ARC else side
 
