@@ -379,7 +379,7 @@ def test_a_device_that_binds_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs, with labels and without, and routes need no larger buffers than there are."""
     monkeypatch.setenv(MASK_VARIABLE, "storage_range=65536")
     graph, rng = prepare(grid(20)), np.random.default_rng(1)
-    sources, targets = rng.integers(0, 4, 70000), rng.integers(0, graph.num_nodes, 70000)
+    sources, targets = rng.integers(0, 4, 20_000), rng.integers(0, graph.num_nodes, 20_000)
     exact = np.array([heap_dijkstra(graph, source) for source in range(4)])
     with open_device() as small:
         for label_mib in (None, 0):

@@ -64,7 +64,7 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
 def test_slots_and_places_in_the_ring_are_used_again_and_again(
     device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str
 ) -> None:
-    graph = road_grid(24, shape_nodes=4)
+    graph = road_grid(12, shape_nodes=4)
     rng = np.random.default_rng(3)
     sources, targets = rng.integers(0, graph.num_nodes, (2, 36))
     expected = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
@@ -85,8 +85,8 @@ def test_slots_and_places_in_the_ring_are_used_again_and_again(
 
 @pytest.mark.parametrize("reduction", ["none", "full"])
 def test_a_search_ends_with_its_targets_or_its_limit(device: Device, reduction: str) -> None:
-    graph = road_grid(120, seed=4)
-    source, nodes = 60 * 120 + 60, np.arange(graph.num_nodes, dtype=np.uint32)
+    graph = road_grid(80, seed=4)
+    source, nodes = 40 * 80 + 40, np.arange(graph.num_nodes, dtype=np.uint32)
     expected = scipy_dijkstra(graph, source)
     near = np.argsort(expected, kind="stable")[[0, 5, 9]].astype(np.uint32)
     radius = int(np.sort(expected)[30])
