@@ -24,8 +24,10 @@ CRASHES = "import os\nos.abort()"
 HANGS = "import time\ntime.sleep(600)"
 
 
-def doctor(tmp_path: Path, *arguments: str, vulkan: str = "", **environment: str) -> tuple[int, dict[str, Any], str]:
-    """Return the exit code, the report for programs, and the report for people."""
+def doctor(
+    tmp_path: Path, *arguments: str, vulkan: str = "", has_text: bool = True, **environment: str
+) -> tuple[int, dict[str, Any], str]:
+    """Return the exit code, the report for programs, and the report for people unless that is not looked at."""
     path = str(ROOT)
     if vulkan:
         (tmp_path / "vulkan.py").write_text(vulkan)
@@ -34,10 +36,10 @@ def doctor(tmp_path: Path, *arguments: str, vulkan: str = "", **environment: str
     command = [sys.executable, "-m", "vkssp", "doctor", *arguments]
     done = [
         subprocess.run([*command, *more], env=given, cwd=tmp_path, capture_output=True, text=True, check=False)
-        for more in (["--json"], [])
+        for more in (["--json"], [])[: 1 + has_text]
     ]
-    assert done[0].returncode == done[1].returncode and done[0].stderr == done[1].stderr == ""
-    return done[0].returncode, json.loads(done[0].stdout), done[1].stdout
+    assert done[0].returncode == done[-1].returncode and done[0].stderr == done[-1].stderr == ""
+    return done[0].returncode, json.loads(done[0].stdout), done[-1].stdout
 
 
 def states(report: dict[str, Any], check: str) -> list[tuple[str, str]]:
@@ -60,11 +62,11 @@ def test_a_sound_installation(tmp_path: Path, device: Device) -> None:
 
 
 def test_without_the_loader_the_cpu_works(tmp_path: Path) -> None:
-    code, report, text = doctor(tmp_path, vulkan=MISSING)
+    code, report, _ = doctor(tmp_path, vulkan=MISSING, has_text=False)
     assert code == 0 and report["works"] and report["devices"] == []
     assert "the Vulkan loader is not installed" in states(report, "loader")[0][1]
     assert report["install"] == [] or any("vulkan" in line for line in report["install"])
-    assert "note    install" in text
+    assert states(report, "install")[0][0] == "note"
     code, report, text = doctor(tmp_path, vulkan=MISSING, VKSSP_DEVICE="0")
     assert code == 1 and not report["works"] and "FAILED  result     vkssp does not work: the Vulkan loader" in text
     assert report["variables"]["VKSSP_DEVICE"] == "0" and "variable   VKSSP_DEVICE=0" in text
@@ -80,9 +82,8 @@ def test_a_driver_that_crashes_is_told_and_not_fatal(tmp_path: Path) -> None:
 
 
 def test_a_driver_that_hangs_is_told(tmp_path: Path) -> None:
-    _, report, text = doctor(tmp_path, "--timeout", "3", vulkan=HANGS, VKSSP_DEVICE="cpu")
+    _, report, _ = doctor(tmp_path, "--timeout", "3", vulkan=HANGS, has_text=False, VKSSP_DEVICE="cpu")
     assert states(report, "loader") == [("failed", "gave no answer within 3 s")]
-    assert "gave no answer within 3 s" in text
 
 
 @pytest.mark.parametrize(
@@ -108,9 +109,9 @@ def test_broken_driver_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, co
 def test_a_broken_driver_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "icd.json").write_text('{"ICD": {"library_path": "/none.so", "api_version": "1.3"}}')
     files = {name: str(tmp_path / "icd.json") for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")}
-    code, report, text = doctor(tmp_path, **files)
+    code, report, _ = doctor(tmp_path, has_text=False, **files)
     assert code == 0 and report["devices"] == []
-    assert states(report, "driver")[0][0] == "failed" and "names the library /none.so" in text
+    assert states(report, "driver")[0][0] == "failed" and "names the library /none.so" in str(report)
     assert "no Vulkan driver found: VK_DRIVER_FILES is" in states(report, "loader")[0][1]
 
 
@@ -119,15 +120,15 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     assert is_writable(tmp_path / "a" / "b") and not is_writable(tmp_path / "file" / "b")
     assert not (tmp_path / "a").exists()
     nowhere = str(tmp_path / "file" / "cache")
-    code, report, text = doctor(tmp_path, XDG_CACHE_HOME=nowhere)
+    code, report, _ = doctor(tmp_path, has_text=False, XDG_CACHE_HOME=nowhere)
     (of_cpu, _), (of_devices, told) = states(report, "cache")
     assert (code, of_cpu, of_devices) == (0, "ok", "note") and f"{nowhere}/vkssp cannot be written" in told
-    assert "make it writable, or set XDG_CACHE_HOME" in text
+    assert "make it writable, or set XDG_CACHE_HOME" in str(report["checks"])
 
 
 def test_a_broken_configuration_is_reported(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text("x")
-    code, report, _ = doctor(tmp_path, VKSSP_CONFIG=str(tmp_path / "c.toml"))
+    code, report, _ = doctor(tmp_path, has_text=False, VKSSP_CONFIG=str(tmp_path / "c.toml"))
     assert code == 0 and states(report, "config")[0][0] == "failed"
 
 
