@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,11 @@ from tests.support.paths import DATA, SHARED
 from vkssp.algorithms.choice import is_cpu
 from vkssp.gpu.device import Device
 
+# Processes of pytest-xdist inherit it.
+if "--slow" in sys.argv:
+    os.environ.setdefault("VKSSP_TEST_EXAMPLES", "60")
 #: What hypothesis tries; tests whose examples are dear take a part of it.
-EXAMPLES = int(os.environ.get("VKSSP_TEST_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("VKSSP_TEST_EXAMPLES", "15"))
 
 settings.register_profile(
     "vkssp",

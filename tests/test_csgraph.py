@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph as of_scipy
 
+from tests.conftest import EXAMPLES
 from tests.support.paths import ROOT
 from vkssp import Device, Graph, Solver, csgraph
 
@@ -70,7 +71,7 @@ def check_predecessors(
 
 
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(sorted(WEIGHTS)), directed=st.booleans(), data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=EXAMPLES)
 def test_random_matrices(seed: int, kind: str, directed: bool, data: st.DataObject) -> None:
     matrix = matrix_of(seed, kind)
     searched = matrix.astype(np.float64)  # parallel arcs are added up, unless they are of this type

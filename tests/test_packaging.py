@@ -64,7 +64,8 @@ import vkssp
 parts = [module.name for module in pkgutil.iter_modules(vkssp.__path__) if module.name != "__main__"]
 for name in [*vkssp.__all__, *parts]:
     for module in [module for module in sys.modules if module.partition(".")[0] == "vkssp"]:
-        del sys.modules[module]
+        if name in parts or module == "vkssp":  # names are in parts, which are imported anew once each
+            del sys.modules[module]
     first = importlib.import_module("vkssp")
     assert name not in vars(first)
     assert getattr(first, name) is vars(first)[name], name
@@ -95,7 +96,7 @@ def compiled(checkout: Path) -> Path:
 
 @pytest.fixture
 def nearly_compiled(compiled: Path) -> Path:
-    """The copy without a few of the compiled shaders; that all are compiled in a fresh clone shows when it is set up."""
+    """The copy without a few of the compiled shaders; setting up a fresh clone compiles all."""
     for name in ("start", "start_64", "delta_step"):
         (compiled / "vkssp" / "spirv" / f"{name}.spv").unlink()
     return compiled

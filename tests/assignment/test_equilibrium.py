@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.conftest import EXAMPLES
 from tests.support.paths import SHARED
 from vkssp import Device, GraphError, QueryError, Solver
 from vkssp.assignment import BPR, Conical, Equilibrium, Iteration, TrafficNetwork, UserClass, equilibrium, loading, tntp
@@ -204,7 +205,7 @@ def test_a_run_goes_on() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=15)
+@settings(max_examples=max(5, EXAMPLES // 2))
 def test_ties_zero_times_and_heavy_arcs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(3, 9))

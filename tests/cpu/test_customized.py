@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import EXAMPLES
 from tests.support.graphs import grid, heap_dijkstra, random_graphs
 from vkssp import UNREACHABLE, Graph, RenumberedGraph, Solver, prepare
 from vkssp.cpu import customized, phast
@@ -61,7 +62,7 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(random_graphs(max_nodes=40))
-@settings(max_examples=20)
+@settings(max_examples=EXAMPLES)
 def test_weights_are_those_of_an_elimination(graph: Graph) -> None:
     hierarchy = prepare(graph).hierarchy
     assert hierarchy is not None
@@ -122,7 +123,7 @@ def test_numbers_of_searches_begin_anew(mark: int) -> None:
 
 
 @given(random_graphs(max_nodes=50), st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
+@settings(max_examples=EXAMPLES)
 def test_pairs_and_paths(graph: Graph, seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = prepare(graph)

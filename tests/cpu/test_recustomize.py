@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import EXAMPLES
 from tests.support.graphs import grid, heap_dijkstra, random_graphs
 from vkssp import UNREACHABLE, Graph, Solver, prepare
 from vkssp.cpu import customized
@@ -48,7 +49,7 @@ def check_changes(graph: Graph, rng: np.random.Generator, values: list[int], rou
 
 
 @given(random_graphs(max_nodes=40), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @pytest.mark.usefixtures("partial")
 def test_weights_are_those_of_a_whole_customization(graph: Graph, seed: int) -> None:
     if graph.num_arcs:

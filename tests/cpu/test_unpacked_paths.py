@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import EXAMPLES
 from tests.support.graphs import grid, random_graphs
 from vkssp import Graph, Solver, prepare
 from vkssp.cpu import phast
@@ -74,7 +75,7 @@ def test_where_paths_are_equally_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(graph=random_graphs(), data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=2 * EXAMPLES)
 def test_random_graphs(graph: Graph, data: st.DataObject) -> None:
     if not graph.num_nodes:
         return

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
+from tests.conftest import EXAMPLES
 from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import (
     UNREACHABLE,
@@ -203,7 +204,7 @@ def test_nodes_on_cycles_of_weight_zero_count_each(device: Device) -> None:
 
 
 @given(graph=random_graphs(), data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=2 * EXAMPLES)
 def test_random_graphs(graph: Graph, data: st.DataObject) -> None:
     if not graph.num_nodes:
         return

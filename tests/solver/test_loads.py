@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.conftest import EXAMPLES
 from tests.support.graphs import grid, random_graphs
 from vkssp import (
     UNREACHABLE,
@@ -57,7 +58,7 @@ def all_pairs(num_nodes: int) -> np.ndarray:
 
 
 @given(graph=random_graphs(), data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=2 * EXAMPLES)
 def test_random_graphs(graph: Graph, data: st.DataObject) -> None:
     size = graph.num_nodes
     limit = data.draw(st.integers(0, 100))
@@ -78,7 +79,7 @@ def test_random_graphs(graph: Graph, data: st.DataObject) -> None:
 
 
 @given(graph=random_graphs(), data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=EXAMPLES)
 def test_what_is_watched_along_the_paths_of_random_graphs(graph: Graph, data: st.DataObject) -> None:
     size, rng = graph.num_nodes, np.random.default_rng(data.draw(st.integers(0, 99)))
     demand = rng.integers(0, 3, (size, size))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from tests.conftest import shared_data
+from tests.conftest import EXAMPLES, shared_data
 from tests.support.graphs import EVERYWHERE, grid, heap_dijkstra, make_solver, random_graphs, slow_by_design
 from vkssp import (
     UNREACHABLE,
@@ -73,7 +73,7 @@ def walked(tree: Trees, source: int, target: int) -> list[int]:
 
 
 @given(graph=random_graphs(), data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=EXAMPLES)
 def test_trees_of_random_graphs_have_the_paths_of_routes(graph: Graph, data: st.DataObject) -> None:
     sources = data.draw(st.lists(st.integers(0, graph.num_nodes - 1), min_size=1, max_size=4))
     limit = data.draw(st.integers(0, 100))
