@@ -57,7 +57,7 @@ VARIANTS = {
             *("customize_prune", "customize_pack", "recustomize_begin", "recustomize_gather", "recustomize_pack"),
             *("recustomize_restore", "recustomize_spread", "label_rows", "label_symmetry", "query_rows"),
             *("query_places", "phast_climb", "phast_mark", "phast_meet", "phast_pairs", "phast_sweep", "phast_unpack"),
-            *("phast_unpack_many", "phast_parents", "phast_upward", "phast_upward_many", "phast_sweep_many"),
+            *("phast_unpack_many", "phast_path", "phast_upward", "phast_upward_many", "phast_sweep_many"),
         ),
     ),
 }

@@ -20,7 +20,6 @@ layout(constant_id = 1) const uint HEIGHT = 128;
 layout(std430, binding = 7) readonly restrict buffer UpwardLabels { uvec4 labels[]; };
 
 layout(push_constant) uniform Push {
-    uint number;  // of the pair among those of the path
     uint most;
     uint num_nodes;
     uint marks_each;
@@ -72,9 +71,7 @@ void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint 
     put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, WEIGHT(word), 0), most);
 }
 
-void main() {
-    if (number >= HEADER.num_jobs) return;
-    uvec4 job = jobs[HEADER.first_job + number];
+void mark_arcs_of(uvec4 job) {
     uint pair = job.x, source = job.y, target = job.z;
     best = job.w;
     uint lid = gl_LocalInvocationIndex, lanes = WORKGROUP_SIZE / 2;
@@ -152,5 +149,10 @@ void main() {
     }
     synchronize();
     if (lid == 0) HEADER.num_items = items;
+    synchronize();
+}
+
+void main() {
+    for (uint number = 0; number < HEADER.num_jobs; ++number) mark_arcs_of(jobs[HEADER.first_pair + number]);
     check_loops();
 }

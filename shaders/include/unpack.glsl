@@ -2,23 +2,24 @@
 // below them. Several paths are unpacked at once, each in a slot of its own, the number of the workgroup along y. Needs
 // WORK_BINDING and MARKS_BINDING defined.
 
-// The twin of HEADER in vkssp/cch/unpack.py.
 struct Header {
-    uint done;       // 1: the nodes have their parents, 2: unpacking failed, 3: not chosen, see phast_choose.comp
+    uint done;       // see DONE below; 0: there is more to do
     uint num_items;  // arcs found
     uint next_item;  // arcs replaced
     uint num_found;  // nodes found
     uint is_split;   // whether many workgroups replace the arcs from next_item to split_end
     uint split_end;
     uint has_no_room;
-    uint first_job;  // pairs of the path in jobs[]
-    uint num_jobs;
-    uint first_seed; // seeds of the path in terminals[]
+    uint num_jobs;   // pairs of the path in jobs[], which begin at first_pair
+    uint first_pair; // pairs of the search
     uint num_seeds;
-    uint unused;
+    uint num_targets;
+    uint weight;     // of the path
+    uint target;     // its index among those of the search
+    uint all_arcs;   // of the first slot: arcs of all paths that have been put into the results
 };
-// The twins of MOST_SLOTS and MOST_JOBS there.
-const uint MOST_SLOTS = 128, MOST_JOBS = 512;
+// The twins of MOST_SLOTS and MOST_JOBS in vkssp/cch/unpack.py, and of the values of `done` there.
+const uint MOST_SLOTS = 128, MOST_JOBS = 1024, DONE = 1, FAILED = 2, LEFT = 3, CONTRADICTED = 4;
 
 layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
     Header headers[MOST_SLOTS];

@@ -45,8 +45,8 @@ def test_a_wrong_route_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     path = Unpacker.path
 
     def shortened(self: Unpacker, *arguments: Any) -> Any:
-        seed, arcs = path(self, *arguments) or (None, np.zeros(0, np.int64))
-        return seed, arcs[:-1]
+        seed, target, arcs = path(self, *arguments) or (0, 0, np.zeros(0, np.int64))
+        return seed, target, arcs[:-1]
 
     monkeypatch.setattr(Unpacker, "path", shortened)
     monkeypatch.setattr(sys, "argv", ["time_queries", "road:8", "--queries", "6", "--table", "3"])

@@ -108,7 +108,7 @@ def test_a_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyP
     ("name", "value"),
     [
         ("_ROUNDS", 1),
-        ("_AT_ONCE", 3),
+        ("_POINTERS", 32),
         ("_SOFTWARE_SIZE", 1024),
         ("ENOUGH", 1),
         ("ENOUGH", 1 << 30),
@@ -123,7 +123,7 @@ def test_any_number_of_rounds_nodes_and_invocations(
     assert unpacked and all(unpacked)
 
 
-@pytest.mark.parametrize(("name", "value"), [("most", 25), ("_ROOM", 5)])
+@pytest.mark.parametrize(("name", "value"), [("most", 25), ("_ROOM", 5), ("_MOST_RESULTS", 5)])
 def test_paths_of_more_arcs_than_there_is_room_for(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool], name: str, value: int
 ) -> None:
@@ -226,20 +226,11 @@ def test_supernodes_below_nodes() -> None:
         }
 
 
-def test_paths_in_circles_are_an_error(device: Device) -> None:
-    with Solver(prepare(grid(4)), "phast", device) as solver:
-        solver.path(0, 15)
-        unpacker: Any = solver.session.work().walker.unpacker  # type: ignore[union-attr]
-        nodes = np.array([[7, 3, 0, 1], [8, 3, 1, 0]], np.uint32)
-        with pytest.raises(DeviceError, match="contradict"):
-            unpacker.follow(nodes, 7)
-
-
 def test_paths_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     with Solver(prepare(grid(4)), "phast", device) as solver:
         expected = solver.path(0, 15).weight
         with monkeypatch.context() as patch:
-            patch.setattr(unpack.Unpacker, "path", lambda *_: ((3, 5), np.empty(0, np.int64)))
+            patch.setattr(unpack, "CONTRADICTED", unpack.DONE)
             with pytest.raises(DeviceError, match="contradict"):
                 solver.path(0, 15)
         assert solver.path(0, 15).weight == expected

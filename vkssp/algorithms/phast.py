@@ -31,7 +31,7 @@ from vkssp.cch import query_pairs
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, unfit
 from vkssp.cch.label_pairs import LabelPairs
 from vkssp.cch.labels import Labels
-from vkssp.cch.pairs import KEPT, Pair, Pairs
+from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_batch import PathBatch, can_batch
 from vkssp.cch.path_entries import PathEntries
 from vkssp.cch.query_pairs import QueryPairs, room_of
@@ -217,7 +217,7 @@ class Phast(Resource):
         self.query_pairs: QueryPairs | None = None
         self._path_batch: PathBatch | None = None
         # The pairs of the last search, if they are few, their distances, and whether unpacking of the path has begun.
-        self._last_pairs: tuple[list[Pair], list[int], bool] | None = None
+        self._last_pairs: tuple[int, bool] | None = None  # the distance, and whether unpacking has begun
         self._make_room(MAX_TERMINALS)
 
     def _make_room(self, count: int) -> None:
@@ -293,9 +293,11 @@ class Phast(Resource):
         if len(pairs) <= KEPT:
             follow = None
             if unpacker is not None:
-                follow = partial(unpacker.follow_search, len(seeds), len(targets), self._longest_path)
+                of_search = [(0, len(seeds), len(targets))]
+                follow = partial(unpacker.follow_search, of_search, self._longest_path)
             lengths, has_overflow, milliseconds = finder.search(pairs, follow)
-            best, self._last_pairs = min(lengths), (pairs, lengths, unpacker is not None)
+            best = min(lengths)
+            self._last_pairs = best, unpacker is not None
         else:
             found, overflow, milliseconds = finder.find(np.array(pairs, np.uint32))
             best, has_overflow = int(found.min()), bool(overflow.any())
@@ -380,13 +382,6 @@ class Phast(Resource):
         rank = self._rank
         return terminals if rank is None else [(int(rank[node]), offset) for node, offset in terminals]
 
-    def _seed_at(self, rank: int, distance: int) -> int:
-        """Return the index of the first seed of the last search that has this rank and distance."""
-        seeds = self._ranked(self._seeds_of_last)
-        if (rank, distance) not in seeds:
-            raise DeviceError("the paths on the device contradict each other; the driver may be at fault")
-        return seeds.index((rank, distance))
-
     def _run(self) -> Outcome:
         """Sweep from the seeds of the last search."""
         seeds = self._seeds_of_last
@@ -462,8 +457,7 @@ class PhastWalker(Resource):
         self.walker: PathWalker | None = None
         try:
             if can_unpack(graph, search._hierarchy):
-                labels = search._of_pairs().labels
-                self.unpacker = Unpacker(graph, search._hierarchy, labels, search.terminals, self)
+                self.unpacker = Unpacker(graph, search._hierarchy, search._of_pairs(), self)
             else:
                 self._along_distances()
         except BaseException:
@@ -502,13 +496,5 @@ class PhastWalker(Resource):
         search, unpacker = self._search, self.unpacker
         if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
             return None
-        pairs, lengths, is_begun = search._last_pairs
-        best = min(lengths)
-        if best > longest:
-            return None
-        # The first of the nearest targets, and all seeds at that distance from it.
-        nearest = [number for number, length in enumerate(lengths) if length == best]
-        target = min(number % num_targets for number in nearest)
-        numbers = [number for number in nearest if number % num_targets == target]
-        path = unpacker.path(pairs, numbers, best, num_seeds, is_begun)
-        return None if path is None else (search._seed_at(*path[0]), target, path[1])
+        best, is_begun = search._last_pairs
+        return None if best > longest else unpacker.path(num_seeds, num_targets, longest, is_begun)

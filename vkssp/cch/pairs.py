@@ -20,8 +20,9 @@ from vkssp.resource import Resource
 
 #: Smallest number of pairs that a submission has room for.
 LEAST = 64
-# Largest one, and bytes of a pair.
-_MOST, _PAIR_BYTES = 1 << 16, 16
+#: Largest one.
+MOST_AT_ONCE = 1 << 16
+_PAIR_BYTES = 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each.
 _FEW = 1024
 # Words of a node on a path to the root, and other bytes of shared memory of a search.
@@ -74,7 +75,7 @@ class Pairs(Resource):
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
             self._entries = PathEntries(device, customized.hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
-            self._most_groups = self._entries.most_groups(min(_MOST, device.limits.workgroups))
+            self._most_groups = self._entries.most_groups(min(MOST_AT_ONCE, device.limits.workgroups))
             self._lowest = self._entries.buffer(self._most_groups, self)
             nbytes = label_bytes(customized.hierarchy, kept)
             self.labels = Buffer(device, nbytes, name="the upward labels of pairs", owner=self)
@@ -177,8 +178,13 @@ class Pairs(Resource):
         recording.timestamp(self._timestamps, 1)
         recording.barrier("all", "all")
 
+    @property
+    def buffers(self) -> tuple[Buffer, Buffer]:
+        """The pairs of the last call, and their answers, see shaders/cch/phast_pairs.comp; more pairs make new ones."""
+        return self._pairs, self._answers
+
     def search(
-        self, pairs: Sequence[Pair], follow: Callable[[Buffer, Buffer], Recording] | None = None
+        self, pairs: Sequence[Pair], follow: Callable[[], Recording] | None = None
     ) -> tuple[list[int], bool, float]:
         """Do what `find` does for few pairs, for which it takes less time, and keep the upward labels of all of them.
 
@@ -187,8 +193,8 @@ class Pairs(Resource):
         pairs : sequence of (int, int, int, int)
             The pairs, `most_kept` at most.
         follow : callable, optional
-            Takes the buffers of the pairs and of their answers, see shaders/cch/phast_pairs.comp, and returns commands
-            that the device executes after the search, in the same submission.
+            Returns commands that the device executes after the search, in the same submission; `buffers` are those of
+            the search by then.
 
         Returns
         -------
@@ -202,11 +208,13 @@ class Pairs(Resource):
         count = len(pairs)
         self._make_room(count)
         self._pairs.words[0 : 4 * count] = [word for pair in pairs for word in pair]
-        milliseconds = self._submit(count, count, follow and follow(self._pairs, self._answers))
+        milliseconds = self._submit(count, count, follow and follow())
         answers = list(self._answers.words[0 : 2 * count])
         return answers[::2], any(answers[1::2]), milliseconds
 
-    def find(self, pairs: npt.NDArray[np.uint32], kept: int = 0) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
+    def find(
+        self, pairs: npt.NDArray[np.uint32], kept: int = 0, follow: Callable[[], Recording] | None = None
+    ) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
         """Return the distances of pairs, whether a sum did not fit into 32 bits, and milliseconds on the device.
 
         Parameters
@@ -215,15 +223,20 @@ class Pairs(Resource):
             Rank of the source, its offset, rank of the target, its offset, shape (k, 4), uint32.
         kept : int
             Number of pairs, the first ones, whose upward labels are kept, `most_kept` at most.
+        follow : callable, optional
+            See `search`; its commands follow the search of the first pairs, `most_kept` at least.
         """
         found, overflow = np.empty(len(pairs), np.uint32), np.empty(len(pairs), np.bool_)
         milliseconds = 0.0
-        most = min(_MOST, 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1)
+        most = min(MOST_AT_ONCE, 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1)
         for first in range(0, len(pairs), most):
             part = pairs[first : first + most]
             self._make_room(len(part))
             self._pairs.view()[: part.size] = part.reshape(-1)
-            milliseconds += self._submit(len(part), 0 if first else kept)
+            if first == 0:
+                milliseconds += self._submit(len(part), kept, follow and follow())
+            else:
+                milliseconds += self._submit(len(part), 0)
             answers = self._answers.view().reshape(-1, 2)[: len(part)]
             found[first : first + len(part)] = answers[:, 0]
             overflow[first : first + len(part)] = answers[:, 1] != 0

@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import Terminal
 from vkssp.cch.customized import CustomizedHierarchy
-from vkssp.cch.pairs import Pairs, label_bytes
-from vkssp.cch.unpack import PathJob, Unpacker, can_unpack, slots_for
+from vkssp.cch.pairs import MOST_AT_ONCE, Pairs, label_bytes
+from vkssp.cch.unpack import DONE, MOST_JOBS, RESULT, Unpacker, can_unpack, slots_for
 from vkssp.engine.device_graph import DeviceGraph
-from vkssp.gpu.buffer import Buffer
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.csr import bounds_of, ranges, within
+from vkssp.prepared.found_paths import FoundPaths
+from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
+Indices = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 #: Largest number of pairs of a seed and a target of all searches of a batch.
-MOST_PAIRS = 512
-_SEED_BYTES = 8
+MOST_PAIRS = MOST_JOBS
 # Number of nodes, and of arcs, of a path that there is room for, and largest part of the free memory for all paths.
 _MOST_NODES, _MOST_MEMORY = 1 << 14, 0.125
 
 
-class PathSearch(NamedTuple):
-    """Search for a shortest path: seeds and targets by their ranks."""
+class BatchAnswers(NamedTuple):
+    """Answers of a batch.
 
-    seeds: Sequence[Terminal]
-    targets: Sequence[Terminal]
-
-    @property
-    def num_pairs(self) -> int:
-        """Number of pairs of a seed and a target."""
-        return len(self.seeds) * len(self.targets)
-
-
-class FoundPath(NamedTuple):
-    """Shortest path: its weight, the indices of its seed and its target, and the ids of its arcs.
-
-    If no path leads there, the weight is `UNREACHABLE`.
+    Attributes
+    ----------
+    paths : FoundPaths
+        The paths of the searches.
+    is_alone : numpy.ndarray
+        Whether each search has to be made alone, since a sum did not fit into 32 bits, or its paths have too many arcs.
+    distances : numpy.ndarray
+        Distances of the further pairs, uint32.
+    overflow : numpy.ndarray
+        Whether each of these may be unreachable only by overflow.
     """
 
-    weight: int
-    seed: int
-    target: int
-    arcs: npt.NDArray[np.int64]
-
-
-_NO_PATH = FoundPath(UNREACHABLE, -1, -1, np.zeros(0, np.int64))
+    paths: FoundPaths
+    is_alone: Bools
+    distances: Uint32s
+    overflow: Bools
 
 
 def can_batch(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
@@ -75,69 +71,65 @@ class PathBatch(Resource):
         self._customized = customized
         try:
             self._pairs = Pairs(graph.device, customized, self, MOST_PAIRS)
-            nbytes = _SEED_BYTES * MOST_PAIRS
-            self._seeds = Buffer(graph.device, nbytes, mapped=True, name="the seeds of paths", owner=self)
             slots = slots_for(customized.hierarchy, graph.device, _MOST_NODES, _MOST_MEMORY)
-            on = self._pairs.labels, self._seeds, self
-            self._unpacker = Unpacker(graph, customized, *on, slots, _MOST_NODES)
+            self._unpacker = Unpacker(graph, customized, self._pairs, self, slots, _MOST_NODES)
         except BaseException:
             self.close()
             raise
 
-    def find(
-        self,
-        searches: Sequence[PathSearch],
-        pairs: Uint32s,
-        take_path: Callable[[int, FoundPath | None], None],
-        take_pairs: Callable[[Uint32s, npt.NDArray[np.bool_]], None],
-    ) -> None:
-        """Find the paths of searches, and the distances of further pairs, and hand each over as soon as it is known.
+    def find(self, seeds: Groups, targets: Groups, pairs: Uint32s) -> BatchAnswers:
+        """Find the paths of searches, and the distances of further pairs.
+
+        One submission finds all of them, unless there are more searches than slots, or paths need more rounds.
 
         Parameters
         ----------
-        searches : sequence of PathSearch
-            The searches, of at most `MOST_PAIRS` pairs together.
+        seeds, targets : Groups
+            Seeds and targets of each search by their ranks, of `MOST_PAIRS` pairs together; each has one at least.
         pairs : numpy.ndarray
             Rank of the source, its offset, rank of the target, its offset, shape (k, 4), uint32.
-        take_path : callable
-            Takes the number of a search and its path; None if the search has to be made alone, since a sum did not fit
-            into 32 bits, or its paths have too many arcs.
-        take_pairs : callable
-            Takes the distances of the pairs, uint32, and whether each may be unreachable only by overflow.
         """
-        first = np.cumsum([0, *(search.num_pairs for search in searches)])
-        of_searches = [(*seed, *target) for search in searches for seed in search.seeds for target in search.targets]
-        every = np.concatenate([np.array(of_searches, np.uint32).reshape(-1, 4), pairs])
-        found, overflow, _ = self._pairs.find(every, len(of_searches))
+        num_seeds, num_targets = np.diff(seeds.first), np.diff(targets.first)
+        first = bounds_of(num_seeds * num_targets)
+        total, slots = int(first[-1]), self._unpacker.slots
+        every = _pairs_of(seeds, targets, num_seeds, num_targets)
+        # More pairs would take the place of those of the searches before all paths are unpacked.
+        are_beside = total + len(pairs) <= MOST_AT_ONCE
+        every = np.concatenate([every, pairs]) if are_beside else every
+        searches = np.stack([first[:-1], num_seeds, num_targets], axis=1)
+        follow = partial(self._unpacker.follow_search, searches[:slots], UNREACHABLE - 1) if total else None
+        found, overflow, _ = self._pairs.find(every, total, follow)
+        parts = [
+            self._unpacker.paths(searches[begin : begin + slots], UNREACHABLE - 1, begin == 0)
+            for begin in range(0, len(searches), slots)
+        ]
+        if not are_beside:
+            of_pairs = self._pairs.find(pairs)
+            found, overflow = np.concatenate([found, of_pairs[0]]), np.concatenate([overflow, of_pairs[1]])
         overflow |= self._customized.saturated
-        take_pairs(found[len(of_searches) :], overflow[len(of_searches) :])
-        self._put_seeds(searches)
-        jobs: list[tuple[int, PathJob, int]] = []
-        first_seed = 0
-        # Lists: the few pairs of each search take less time so than as arrays.
-        lengths, overflows = found[: len(of_searches)].tolist(), overflow[: len(of_searches)].tolist()
-        for number, search in enumerate(searches):
-            begin, end = int(first[number]), int(first[number + 1])
-            best = min(lengths[begin:end], default=UNREACHABLE)
-            if any(overflows[begin:end]):
-                take_path(number, None)
-            elif best == UNREACHABLE:
-                take_path(number, _NO_PATH)
-            else:
-                # The first of the nearest targets, and all seeds at that distance from it.
-                nearest = [pair for pair in range(end - begin) if lengths[begin + pair] == best]
-                target = min(pair % len(search.targets) for pair in nearest)
-                numbers = [begin + pair for pair in nearest if pair % len(search.targets) == target]
-                jobs.append((number, PathJob(np.array(numbers), best, first_seed, len(search.seeds)), target))
-            first_seed += len(search.seeds)
-        slots = self._unpacker.slots
-        for some in (jobs[first : first + slots] for first in range(0, len(jobs), slots)):
-            unpacked = self._unpacker.paths(every, [job for _, job, _ in some])
-            for (number, job, target), path in zip(some, unpacked, strict=True):
-                seeds = searches[number].seeds
-                take_path(number, path and FoundPath(job.best, seeds.index(path[0]), target, path[1]))
+        results = np.concatenate([part.results for part in parts]) if parts else np.zeros(0, RESULT)
+        begin = np.cumsum([0, *(len(part.arcs) for part in parts)])[:-1]
+        of_part = np.repeat(begin, [len(part.results) for part in parts]).astype(np.int64)
+        is_alone = np.logical_or.reduceat(overflow[:total], first[:-1]) if total else np.zeros(0, np.bool_)
+        has_path = (results["done"] == DONE) & ~is_alone
+        is_alone |= ~has_path & (results["weight"] != UNREACHABLE)
+        counts = np.where(has_path, results["length"], 0).astype(np.int64)
+        arcs = np.concatenate([part.arcs for part in parts]) if len(parts) != 1 else parts[0].arcs
+        paths = FoundPaths(
+            np.where(has_path, results["weight"], np.uint32(UNREACHABLE)),
+            np.where(has_path, results["seed"].astype(np.int64), -1),
+            np.where(has_path, results["target"].astype(np.int64), -1),
+            bounds_of(counts),
+            arcs[ranges(results["first"] + of_part, counts)],
+        )
+        return BatchAnswers(paths, is_alone, found[total:], overflow[total:])
 
-    def _put_seeds(self, searches: Sequence[PathSearch]) -> None:
-        """Write the seeds of all searches, one search after the other."""
-        words = np.array([seed for search in searches for seed in search.seeds], np.uint32).reshape(-1)
-        self._seeds.view()[: len(words)] = words
+
+def _pairs_of(seeds: Groups, targets: Groups, num_seeds: Indices, num_targets: Indices) -> Uint32s:
+    """Return the pairs of each search, those of its first seed first."""
+    counts = num_seeds * num_targets
+    each, number = np.repeat(num_targets, counts), within(counts)
+    of_seed = np.repeat(seeds.first[:-1], counts) + number // each
+    of_target = np.repeat(targets.first[:-1], counts) + number % each
+    ends = seeds.node[of_seed], seeds.offset[of_seed], targets.node[of_target], targets.offset[of_target]
+    return np.stack(ends, axis=1).astype(np.uint32, copy=False)

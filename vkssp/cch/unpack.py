@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import Terminal
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy
-from vkssp.cch.pairs import KEPT, Pair
+from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_entries import PathEntries
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
@@ -27,26 +26,30 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
 
-#: The twins of Header, MOST_SLOTS and MOST_JOBS in shaders/include/unpack.glsl.
+#: The twins of Header, MOST_SLOTS and MOST_JOBS in shaders/include/unpack.glsl, and of results[] in
+#: shaders/cch/phast_path.comp.
 HEADER = np.dtype(
     [
         (name, np.uint32)
         for name in (
-            *("done", "num_items", "next_item", "num_found", "is_split", "split_end", "has_no_room"),
-            *("first_job", "num_jobs", "first_seed", "num_seeds", "unused"),
+            *("done", "num_items", "next_item", "num_found", "is_split", "split_end", "has_no_room", "num_jobs"),
+            *("first_pair", "num_seeds", "num_targets", "weight", "target", "all_arcs"),
         )
     ]
 )
-MOST_SLOTS, MOST_JOBS = 128, 512
-#: Values of `done`: the path is unpacked, or was not chosen, see shaders/cch/phast_choose.comp; another is an error.
-_DONE, LEFT = 1, 3
-_JOB_WORDS, _NODE_WORDS = 4, 4
-_HEADERS_BYTES, _JOBS_BYTES = HEADER.itemsize * MOST_SLOTS, 4 * _JOB_WORDS * MOST_JOBS
-_LISTS_AT = _HEADERS_BYTES + _JOBS_BYTES
+RESULT = np.dtype([(name, np.uint32) for name in ("done", "weight", "seed", "target", "length", "first")])
+MOST_SLOTS, MOST_JOBS = 128, 1024
+#: Values of `done`: the path is unpacked; has more arcs than there is room for; was not chosen; begins at no seed.
+DONE, FAILED, LEFT, CONTRADICTED = 1, 2, 3, 4
+_JOB_WORDS, _NODE_WORDS, _SEARCH_WORDS = 4, 4, 4
+# After which the marks are zero.
+_CLEAN = DONE, LEFT, CONTRADICTED
+_LISTS_AT = HEADER.itemsize * MOST_SLOTS + 4 * _JOB_WORDS * MOST_JOBS
+_RESULTS_WORDS = RESULT.itemsize // 4 * MOST_SLOTS
 # Largest number of arcs, and of nodes, on a GPU and on a software device, which may end loops after 65,535 rounds;
 # largest number of rounds of a dispatch, which takes some milliseconds at most.
 _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
@@ -64,8 +67,8 @@ ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
 _NODES_AN_ARC = 400
 # Words of a node on a path to the root, and other bytes of shared memory, of the search for marks.
 _ENTRY_WORDS, _FIXED_BYTES = 4, 4
-# Largest number of nodes that are copied along with the headers, of one path and of each of many.
-_AT_ONCE, _AT_ONCE_OF_MANY = 4096, 1024
+# Nodes whose pointers to ancestors are in shared memory, and the largest number of arcs of the paths of a submission.
+_POINTERS, _MOST_RESULTS = 1024, 1 << 18
 _CONTRADICTION = "the paths on the device contradict each other; the driver may be at fault"
 # Fewest workgroups of each of many paths on a GPU.
 _LEAST_GROUPS = 16
@@ -126,27 +129,26 @@ def longest_path(device: Device, num_nodes: int, mean_weight: float) -> int:
     return min(int(num_nodes / _NODES_AN_ARC * max(1.0, mean_weight)), UNREACHABLE - 1)
 
 
-class PathJob(NamedTuple):
-    """Path that is to be unpacked.
+#: For each search the number of its first pair, and its numbers of seeds and targets, shape (k, 3).
+Searches = Sequence[tuple[int, int, int]] | npt.NDArray[np.int64]
+#: Indices of the seed and the target of a path, and the caller's ids of its arcs, int64.
+Unpacked = tuple[int, int, npt.NDArray[np.int64]]
+
+
+class UnpackedPaths(NamedTuple):
+    """Paths of the searches of a submission.
 
     Attributes
     ----------
-    numbers : numpy.ndarray
-        Indices of pairs that have the same target and the same distance, shape (k,), int64.
-    best : int
-        Their distance.
-    first_seed, num_seeds : int
-        Where the seeds of the search begin among the terminals, and their number.
+    results : numpy.ndarray
+        For each search a `RESULT`: how far it is, and, if it is `DONE`, the weight of the path, the indices of its seed
+        and target, the number of its arcs, and the place of the first one in `arcs`.
+    arcs : numpy.ndarray
+        The caller's ids of the arcs of all paths, int64.
     """
 
-    numbers: npt.NDArray[np.int64]
-    best: int
-    first_seed: int
-    num_seeds: int
-
-
-#: The seed of a path, by its rank and its distance, and the caller's ids of the arcs from it to the target, int64.
-Unpacked = tuple[Terminal, npt.NDArray[np.int64]]
+    results: npt.NDArray[Any]
+    arcs: npt.NDArray[np.int64]
 
 
 class Unpacker(Resource):
@@ -158,8 +160,8 @@ class Unpacker(Resource):
         The graph, renumbered in the order of its hierarchy, without cycles of weight zero.
     customized : CustomizedHierarchy
         Its hierarchy.
-    labels, terminals : Buffer
-        The upward labels, see `Pairs`; the seeds of the searches.
+    pairs : Pairs
+        The finder of distances, which keeps upward labels.
     owner : Resource
         The resource that closes this one.
     slots : int
@@ -172,8 +174,7 @@ class Unpacker(Resource):
         self,
         graph: DeviceGraph,
         customized: CustomizedHierarchy,
-        labels: Buffer,
-        terminals: Buffer,
+        pairs: Pairs,
         owner: Resource,
         slots: int = 1,
         most: int | None = None,
@@ -182,43 +183,43 @@ class Unpacker(Resource):
         self._device, hierarchy = graph.device, customized.hierarchy
         self._most = min(_most(hierarchy, self._device), most or UNREACHABLE)
         self._sizes = self._most, hierarchy.num_nodes, _marks_each(hierarchy)
+        self._pairs, self._searched = pairs, (-1, -1)  # the buffers that are bound
         self.slots, self._count = slots, 0  # number of paths of the last submission
-        self._choose: Bindings | None = None
-        self._answers: Buffer | None = None
+        self._bound: list[Bindings] = []
         work, marks, _ = _sizes(hierarchy, self._most, slots)
         try:
             below = customized.below()
-            first_in, arcs_in, self._arc_in = graph.incoming()
+            self._first_in, self._arcs_in, self._arc_in = graph.incoming()
             self._work = self._buffer("the paths that are unpacked", work)
             self._marks = self._buffer("the marks of unpacking", marks)
-            self._status = self._buffer("the status of unpacking", 4 * STATUS_WORDS)
-            self._given = Buffer(self._device, _LISTS_AT, mapped=True, name="the paths to unpack", owner=self)
-            # The headers, the first nodes of each slot, and the status.
-            self._at_once = min(_AT_ONCE if slots == 1 else _AT_ONCE_OF_MANY, self._most)
-            self._copied = _HEADERS_BYTES + slots * 4 * _NODE_WORDS * self._at_once
-            nbytes = self._copied + 4 * STATUS_WORDS
-            self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped paths", owner=self)
-            self._found = self._mapped.view()
-            self._headers = self._found[: _HEADERS_BYTES // 4].view(HEADER)
-            self._choosing = self._kernel("phast_choose", [], 5, 3, size=_SIZE_OF_CHOICE)
+            self._status = self._buffer("the status of unpacking", 4 * STATUS_WORDS, mapped=True)
+            nbytes = 4 * _SEARCH_WORDS * MOST_SLOTS
+            self._searches = self._buffer("the searches whose paths are unpacked", nbytes, mapped=True)
+            fitting = self._device.limits.buffer // 4 - _RESULTS_WORDS
+            self._room = min(_MOST_RESULTS, slots * self._most, fitting)
+            nbytes = 4 * (_RESULTS_WORDS + self._room)
+            self._results = self._buffer("the unpacked paths", nbytes, mapped=True)
+            words = self._results.view()
+            self._found, self._arcs = words[:_RESULTS_WORDS].view(RESULT), words[_RESULTS_WORDS:]
+            self._choose = self._kernel("phast_choose", [], 5, 1, size=_SIZE_OF_CHOICE)
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             weights, entries = [customized.weights], PathEntries(self._device, hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
-            mark = self._kernel("phast_mark", weights, 9, 4, entries.constants, entries.shared_bytes)
-            self._mark = mark.on(*topology, *found, labels, entries.buffer(slots, self))
+            mark = self._kernel("phast_mark", weights, 9, 3, entries.constants, entries.shared_bytes)
+            self._mark = mark.on(*topology, *found, pairs.labels, entries.buffer(slots, self))
             self._unpack = self._kernel("phast_unpack", weights, 8, 5).on(*topology, *found, below)
             many = self._kernel("phast_unpack_many", weights, 8, 5, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
-            parents = self._kernel("phast_parents", [arcs_in], 5, 4, size=_SIZE_OF_MANY)
-            self._parents = parents.on(first_in, arcs_in, terminals, self._work, self._marks)
+            shared = 8 * _POINTERS + 4 * (_POINTERS // 32 + 1) + 16
+            self._path = self._kernel("phast_path", [self._arcs_in], 6, 4, {1: _POINTERS}, shared)
             # Made last and so closed first: submitted work must end before its buffers are freed.
             self._recording = Recording(self._device, owner=self)
         except BaseException:
             self.close()
             raise
 
-    def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self._device, nbytes, name=name, owner=self)
+    def _buffer(self, name: str, nbytes: int, *, mapped: bool = False) -> Buffer:
+        return Buffer(self._device, nbytes, mapped=mapped, name=name, owner=self)
 
     def _kernel(
         self,
@@ -243,208 +244,139 @@ class Unpacker(Resource):
             owner=self,
         )
 
-    def follow_search(
-        self, num_seeds: int, num_targets: int, longest: int, pairs: Buffer, answers: Buffer
-    ) -> Recording:
-        """Return the commands that unpack the path which a search finds, for the submission of the search.
+    def follow_search(self, searches: Searches, longest: int) -> Recording:
+        """Return the commands that unpack the paths which searches find, for the submission of the searches.
+
+        Parameters
+        ----------
+        searches : sequence of (int, int, int), or numpy.ndarray
+            See `Searches`; `slots` at most. Pairs are those of the first seed first.
+        longest : int
+            Largest distance of a path that is unpacked, less than `UNREACHABLE`.
+        """
+        count, buffers = len(searches), self._pairs.buffers
+        if count == 1:  # takes less time so
+            self._searches.words[0:3] = searches[0]
+        else:
+            self._searches.view().reshape(-1, _SEARCH_WORDS)[:count, :3] = searches
+        serials = buffers[0].serial, buffers[1].serial
+        if self._searched != serials:
+            for bound in self._bound:
+                bound.close()
+            found = self._work, self._marks
+            choose = self._choose.on(*buffers, self._searches, *found)
+            path = self._path.on(self._first_in, self._arcs_in, buffers[0], *found, self._results)
+            self._bound, self._searched = [choose, path], serials
+        key = serials, count, longest, self._is_clean
+        if self._recording.key != key:
+            with self._recording.record(key) as recording:
+                recording.barrier("all", "all")
+                if not self._is_clean:
+                    recording.fill(self._marks, 0)
+                    recording.barrier("transfer", "compute")
+                recording.bind(self._bound[0])
+                recording.push(self._bound[0], longest)
+                recording.dispatch(1, count)
+                recording.barrier()
+                recording.bind(self._mark)
+                recording.push(self._mark, *self._sizes)
+                recording.dispatch(1, count)
+                recording.barrier()
+                self._record_rounds(recording, count)
+        self._expect(count)
+        return self._recording
+
+    def path(self, num_seeds: int, num_targets: int, longest: int, is_begun: bool) -> Unpacked | None:
+        """Return the path of the last search of the pairs of some seeds and targets.
 
         Parameters
         ----------
         num_seeds, num_targets : int
             Numbers of seeds and targets of the search.
         longest : int
-            Largest distance of a path that is unpacked, less than `UNREACHABLE`.
-        pairs, answers : Buffer
-            All pairs of a seed and a target, and their distances; see `Pairs.search`.
-        """
-        if self._answers is not answers:
-            if self._choose is not None:
-                self._choose.close()
-            self._choose = self._choosing.on(pairs, answers, self._status, self._work, self._marks)
-            self._answers = answers
-        assert self._choose is not None
-        key = answers.serial, num_seeds, num_targets, longest, self._is_clean
-        if self._recording.key != key:
-            with self._recording.record(key) as recording:
-                self._record_begin(recording)
-                recording.bind(self._choose)
-                recording.push(self._choose, num_seeds, num_targets, longest)
-                recording.dispatch(1)
-                recording.barrier()
-                self._record_paths(recording, 1, num_seeds)
-        self._expect(1)
-        return self._recording
-
-    def path(
-        self, pairs: Sequence[Pair], numbers: Sequence[int], best: int, num_seeds: int, is_begun: bool = False
-    ) -> Unpacked | None:
-        """Return a shortest path of some pairs that have the same target and the same distance.
-
-        Parameters
-        ----------
-        pairs : sequence of (int, int, int, int)
-            All pairs of the search.
-        numbers : sequence of int
-            Indices of the pairs that are unpacked.
-        best : int
-            Their distance.
-        num_seeds : int
-            Number of seeds of the search, the first terminals.
+            See `follow_search`.
         is_begun : bool
             Whether the search was submitted with what `follow_search` returns.
 
         Returns
         -------
-        tuple of (Terminal, numpy.ndarray) or None
-            The path; None if paths have more arcs than there is room for, or if the device ends long loops early.
+        tuple of (int, int, numpy.ndarray) or None
+            The indices of its seed and target, and the ids of its arcs; None if paths have more arcs than there is room
+            for, if the path is longer, or if the device ends long loops early.
         """
-        if not is_begun or self._done(1) == [LEFT]:
-            self._begin(np.array(pairs, np.uint32), [PathJob(np.array(numbers), best, 0, num_seeds)])
-        return self._end([pairs[numbers[0]][2]])[0]
+        if not is_begun or self._results.words[0] == LEFT:
+            self._submit(self.follow_search([(0, num_seeds, num_targets)], longest))
+        self._end(1)
+        done, _, seed, target, length, first = self._results.words[0 : RESULT.itemsize // 4]
+        if done == CONTRADICTED:
+            raise DeviceError(_CONTRADICTION)
+        if done != DONE or self._is_cut_short:
+            return None
+        return seed, target, self._arc_in[self._arcs[first : first + length]]
 
-    def paths(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> list[Unpacked | None]:
-        """Return a shortest path of each of some jobs, `slots` at most; see `path`.
+    def paths(self, searches: Searches, longest: int, is_begun: bool) -> UnpackedPaths:
+        """Return the paths of some searches, `slots` at most; see `path`."""
+        if not is_begun:
+            self._submit(self.follow_search(searches, longest))
+        count = len(searches)
+        self._end(count)
+        results = self._found[:count].copy()
+        if (results["done"] == CONTRADICTED).any():
+            raise DeviceError(_CONTRADICTION)
+        if self._is_cut_short:
+            results["done"] = FAILED
+        is_done = results["done"] == DONE
+        most = int((results["first"] + results["length"])[is_done].max(initial=0))
+        return UnpackedPaths(results, self._arc_in[self._arcs[:most]])
 
-        Together they have at most `MOST_JOBS` pairs that are unpacked.
-
-        Parameters
-        ----------
-        pairs : numpy.ndarray
-            All pairs of the searches: rank of the source, its offset, rank of the target, its offset, shape (k, 4),
-            uint32.
-        jobs : sequence of PathJob
-            The paths.
-        """
-        self._begin(pairs, jobs)
-        return self._end([int(pairs[job.numbers[0], 2]) for job in jobs])
-
-    def _begin(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> None:
-        """Submit the beginning of some jobs."""
-        most_pairs = max(len(job.numbers) for job in jobs)
-        self._put(pairs, jobs)
-        key = len(jobs), most_pairs, self._is_clean
-        if self._recording.key != key:
-            with self._recording.record(key) as recording:
-                self._record_begin(recording)
-                recording.copy(self._given, self._work, _LISTS_AT)
-                recording.fill(self._status, 0)
-                recording.barrier("transfer", "compute")
-                self._record_paths(recording, len(jobs), most_pairs)
-        self._submit(len(jobs))
-
-    def _end(self, targets: Sequence[int]) -> list[Unpacked | None]:
-        """Return the paths to some targets; submit more rounds until all of them are unpacked."""
-        count = len(targets)
-        while not all(done := self._done(count)) and not self._is_cut_short:
+    def _end(self, count: int) -> None:
+        """Submit more rounds until the paths of all slots are unpacked."""
+        while not self._is_ended(count) and not self._is_cut_short:
             if self._recording.key != count:
                 with self._recording.record(count) as recording:
                     recording.barrier("all", "all")
                     self._record_rounds(recording, count)
-            self._submit(count)
-        if self._is_cut_short:
-            return [None] * count
-        slots = enumerate(targets)
-        return [self.follow(self._nodes(slot), target) if done[slot] == _DONE else None for slot, target in slots]
+            self._submit(self._recording)
 
-    def _done(self, count: int) -> list[int]:
-        """Return how far the last paths are, as their headers tell."""
-        done: list[int] = self._headers["done"][:count].tolist()
-        return done
+    def _submit(self, recording: Recording) -> None:
+        recording.submit()
+        recording.wait()
+
+    def _is_ended(self, count: int) -> bool:
+        """Return whether the paths of all slots are unpacked, or will not be."""
+        return self._results.words[0] != 0 if count == 1 else bool(self._found["done"][:count].all())
 
     @property
     def _is_cut_short(self) -> bool:
         """Whether the device has ended a long loop of the last submission early."""
-        return bool(self._mapped.words[self._copied // 4])
+        return bool(self._status.words[0])
 
     @property
     def _is_clean(self) -> bool:
         """Whether all marks are zero, as the last paths leave them if nothing went wrong."""
-        return self._count > 0 and {*self._done(self._count)} <= {_DONE, LEFT} and not self._is_cut_short
+        if self._count == 1:
+            is_clean = self._results.words[0] in _CLEAN
+        else:
+            is_clean = self._count > 0 and bool(np.isin(self._found["done"][: self._count], _CLEAN).all())
+        return is_clean and not self._is_cut_short
 
     def _expect(self, count: int) -> None:
         """Forget what was known of paths, before a submission for a number of them."""
-        self._count, self._headers["done"][:count] = count, 0
-
-    def _submit(self, count: int) -> None:
-        self._expect(count)
-        self._recording.submit()
-        self._recording.wait()
-
-    def _put(self, pairs: Uint32s, jobs: Sequence[PathJob]) -> None:
-        """Write what is to be unpacked into the mapped buffer."""
-        given = self._given.view()
-        headers, of_jobs = given[: _HEADERS_BYTES // 4].view(HEADER), given[_HEADERS_BYTES // 4 :].reshape(-1, 4)
-        rows = np.zeros(len(jobs), HEADER)
-        rows["num_jobs"] = [len(job.numbers) for job in jobs]
-        rows["first_job"] = np.cumsum(rows["num_jobs"]) - rows["num_jobs"]
-        rows["first_seed"], rows["num_seeds"] = [job.first_seed for job in jobs], [job.num_seeds for job in jobs]
-        numbers = np.concatenate([job.numbers for job in jobs])
-        best = np.repeat(np.array([job.best for job in jobs], np.uint32), rows["num_jobs"])
-        headers[: len(jobs)] = rows
-        columns = (numbers.astype(np.uint32), pairs[numbers, 0], pairs[numbers, 2], best)
-        of_jobs[: len(numbers)] = np.stack(columns, axis=1)
-
-    def _nodes(self, slot: int) -> Uint32s:
-        """Return the nodes on the shortest paths of a slot: rank, distance, arc from the parent, place of that."""
-        count = int(self._headers["num_found"][slot])
-        if count <= self._at_once:
-            first = _HEADERS_BYTES // 4 + slot * _NODE_WORDS * self._at_once
-            found = self._found[first : first + _NODE_WORDS * count]
+        self._count, self._status.words[0] = count, 0
+        if count == 1:
+            self._results.words[0] = 0
         else:
-            offset = _LISTS_AT + slot * 12 * _NODE_WORDS * self._most
-            found = self._work.read(np.uint32, _NODE_WORDS * count, offset)
-        return found.reshape(-1, _NODE_WORDS)
-
-    def _record_begin(self, recording: Recording) -> None:
-        recording.barrier("all", "all")
-        if not self._is_clean:
-            recording.fill(self._marks, 0)
-            recording.barrier("transfer", "compute")
-
-    def _record_paths(self, recording: Recording, count: int, most_pairs: int) -> None:
-        """Record the search for the arcs of some paths, of so many pairs at most, and rounds of unpacking them."""
-        recording.bind(self._mark)
-        for number in range(most_pairs):
-            recording.push(self._mark, number, *self._sizes)
-            recording.dispatch(1, count)
-            recording.barrier()
-        self._record_rounds(recording, count)
+            self._found["done"][:count] = 0
 
     def _record_rounds(self, recording: Recording, count: int) -> None:
-        """Record rounds of unpacking some paths, most often all that they need, and a copy of what is found."""
+        """Record rounds of unpacking some paths, most often all that they need, and what puts them in order."""
         many = _SOFTWARE_GROUPS if self._device.info.kind == "cpu" else max(_LEAST_GROUPS, _GROUPS // count)
         for kernel, groups in ((self._unpack, 1), (self._unpack_many, many)):
             recording.bind(kernel)
             recording.push(kernel, *self._sizes, _ROUNDS, ENOUGH)
             recording.dispatch(groups, count)
             recording.barrier()
-        recording.bind(self._parents)
-        for step in range(3):
-            recording.push(self._parents, *self._sizes, step)
-            recording.dispatch(many, count)
-            recording.barrier()
-        recording.barrier("compute", "transfer")
-        recording.copy(self._work, self._mapped, _HEADERS_BYTES)
-        nbytes = 4 * _NODE_WORDS * self._at_once
-        for slot in range(count):
-            offset = _LISTS_AT + slot * 12 * _NODE_WORDS * self._most
-            recording.copy(self._work, self._mapped, nbytes, offset, _HEADERS_BYTES + slot * nbytes)
-        recording.copy(self._status, self._mapped, 4 * STATUS_WORDS, 0, self._copied)
-        recording.barrier("transfer", "host")
-
-    def follow(self, nodes: Uint32s, target: int) -> Unpacked:
-        """Return the seed and the arcs of the path to a target, which the parents of nodes give."""
-        there, parents = np.flatnonzero(nodes[:, 0] == target).tolist(), nodes[:, 3].tolist()
-        if len(there) != 1:
-            raise DeviceError(_CONTRADICTION)
-        # A loop takes less time than pointer doubling by arrays. The seed is its own parent.
-        path, (at,) = list[int](), there
-        for _ in parents:
-            if parents[at] == at:
-                break
-            path.append(at)
-            at = parents[at]
-        else:
-            raise DeviceError(_CONTRADICTION)
-        rank, distance = nodes[at, :2].tolist()
-        return (rank, distance), self._arc_in[nodes[path[::-1], 2]]
+        recording.bind(self._bound[1])
+        recording.push(self._bound[1], *self._sizes, self._room)
+        recording.dispatch(1, count)
+        recording.barrier("compute", "host")

@@ -58,9 +58,9 @@ class Groups:
 
     @classmethod
     def of(cls, groups: Sequence[Sequence[Terminal]]) -> Groups:
-        """Return groups that are given as lists, of which each has a seed at least; they are not checked."""
+        """Return groups that are given as lists, which are not checked."""
         first = bounds_of([len(group) for group in groups])
-        node, offset = np.array([seed for group in groups for seed in group], np.uint32).T
+        node, offset = np.array([seed for group in groups for seed in group], np.uint32).reshape(-1, 2).T
         return cls(first.astype(np.int64), node, offset)
 
     @classmethod

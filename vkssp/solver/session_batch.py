@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.algorithm import Algorithm, Terminal
 from vkssp.algorithms.phast import Phast
-from vkssp.cch.path_batch import MOST_PAIRS, FoundPath, PathBatch, PathSearch
+from vkssp.cch.path_batch import MOST_PAIRS, BatchAnswers, PathBatch
 from vkssp.cpu.phast import PhastCpu
 from vkssp.graph import Uint32s
+from vkssp.graph.csr import bounds_of
 from vkssp.prepared.found_paths import FoundPaths
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.micro_batches import Waiting
@@ -54,20 +56,24 @@ def answer_pairs(finder: PathBatch, questions: Iterable[Waiting]) -> None:
     questions : iterable of Waiting
         The questions, each a `PathQuestion` or a `PairsQuestion`; others are left.
     """
-    paths = [one for one in questions if isinstance(one.question, PathQuestion)]
-    others = [one for one in questions if isinstance(one.question, PairsQuestion)]
-    searches = [PathSearch(one.question.seeds, one.question.targets) for one in paths]
-    begin, is_first = 0, True
-    while begin < len(paths) or is_first:
-        end, total = begin, 0
-        while end < len(paths) and total + searches[end].num_pairs <= MOST_PAIRS:
-            total += searches[end].num_pairs
-            end += 1
-        if end == begin < len(paths):  # a search with too many pairs is made alone
-            begin += 1
-            continue
-        _answer_some(finder, paths[begin:end], searches[begin:end], others if is_first else [])
-        begin, is_first = end, False
+    given = list(questions)
+    paths = [one for one in given if isinstance(one.question, PathQuestion)]
+    others = [one for one in given if isinstance(one.question, PairsQuestion)]
+    first = bounds_of([len(one.question.sources) for one in others])
+    pairs = np.zeros((int(first[-1]), 4), np.uint32)
+    for one, begin, end in zip(others, first[:-1].tolist(), first[1:].tolist(), strict=True):
+        pairs[begin:end, 0], pairs[begin:end, 2] = one.question.sources, one.question.targets
+
+    def settle_pairs(distances: Uint32s, overflow: npt.NDArray[np.bool_]) -> None:
+        for one, begin, end in zip(others, first[:-1].tolist(), first[1:].tolist(), strict=True):
+            one.settle((distances[begin:end], overflow[begin:end]))
+
+    ends = (Groups.of([one.question.seeds for one in paths]), Groups.of([one.question.targets for one in paths]))
+    for begin, answers in _batches(finder, *ends, pairs):
+        if begin == 0:
+            settle_pairs(answers.distances, answers.overflow)
+        for number in np.flatnonzero(~answers.is_alone).tolist():
+            paths[begin + number].settle(answers.paths.path(number))
 
 
 def find_together(algorithm: Algorithm, seeds: Groups, targets: Groups) -> tuple[FoundPaths, list[int]]:
@@ -85,32 +91,30 @@ def find_together(algorithm: Algorithm, seeds: Groups, targets: Groups) -> tuple
     tuple of (FoundPaths, list of int)
         The paths, and the numbers of the searches that have to be made alone.
     """
-    if len(seeds) < FEW_SEARCHES:
-        return FoundPaths.of([None] * len(seeds)), list(range(len(seeds)))
-    if isinstance(algorithm, PhastCpu) and (made := algorithm.paths(seeds, targets)) is not None:
-        return made[0], np.flatnonzero(made[1]).tolist()
-    finder = algorithm.path_batch() if isinstance(algorithm, Phast) else None
-    paths = [Waiting(PathQuestion(seeds[at], targets[at])) for at in range(len(seeds))]
-    if finder is not None:
-        answer_pairs(finder, paths)
-    found = [one.result() if one.is_settled else None for one in paths]
-    return FoundPaths.of(found), [at for at, one in enumerate(paths) if not one.is_settled]
+    if len(seeds) >= FEW_SEARCHES:
+        if isinstance(algorithm, PhastCpu) and (made := algorithm.paths(seeds, targets)) is not None:
+            return made[0], np.flatnonzero(made[1]).tolist()
+        finder = algorithm.path_batch() if isinstance(algorithm, Phast) else None
+        if finder is not None:
+            parts = [answers for _, answers in _batches(finder, seeds, targets, np.zeros((0, 4), np.uint32))]
+            is_alone = np.concatenate([part.is_alone for part in parts])
+            return FoundPaths.joined([part.paths for part in parts]), np.flatnonzero(is_alone).tolist()
+    return FoundPaths.of([None] * len(seeds)), list(range(len(seeds)))
 
 
-def _answer_some(
-    finder: PathBatch, paths: Sequence[Waiting], searches: Sequence[PathSearch], others: Sequence[Waiting]
-) -> None:
-    first = np.cumsum([0, *(len(one.question.sources) for one in others)])
-    pairs = np.zeros((int(first[-1]), 4), np.uint32)
-    for one, begin, end in zip(others, first[:-1].tolist(), first[1:].tolist(), strict=True):
-        pairs[begin:end, 0], pairs[begin:end, 2] = one.question.sources, one.question.targets
+def _batches(finder: PathBatch, seeds: Groups, targets: Groups, pairs: Uint32s) -> Iterator[tuple[int, BatchAnswers]]:
+    """Yield the answers of batches of searches, each with the number of its first one; pairs go with the first batch.
 
-    def settle_pairs(distances: Uint32s, overflow: np.ndarray) -> None:
-        for one, begin, end in zip(others, first[:-1].tolist(), first[1:].tolist(), strict=True):
-            one.settle((distances[begin:end], overflow[begin:end]))
-
-    def settle_path(number: int, found: FoundPath | None) -> None:
-        if found is not None:
-            paths[number].settle(found)
-
-    finder.find(searches, pairs, settle_path, settle_pairs)
+    A search with too many pairs for a batch is left to be made alone, in a batch of its own.
+    """
+    first = bounds_of(np.diff(seeds.first) * np.diff(targets.first))
+    begin = 0
+    while begin < len(seeds) or begin == 0:
+        end = max(int(np.searchsorted(first, first[begin] + MOST_PAIRS, "right")) - 1, begin)
+        is_too_large = end == begin < len(seeds)
+        answers = finder.find(seeds.between(begin, end), targets.between(begin, end), pairs)
+        if is_too_large:
+            alone = FoundPaths.of([None]), np.ones(1, np.bool_)
+            end, answers = end + 1, BatchAnswers(*alone, answers.distances, answers.overflow)
+        yield begin, answers
+        begin, pairs = max(end, 1), pairs[:0]
