@@ -5,8 +5,9 @@
   scripts/time_routes.py iceland.graph --device 0 --algorithm phast --together 100
 
 The parts are those apart from the search: places, path of the legs, points, steps, and the text of it. Routes at once
-are compared with those that are found one after the other: their arcs, figures and points. The places are random nodes,
-moved by some 50 m. docs/performance-log.md has figures for Iceland.
+are compared with those that are found one after the other: their arcs, figures and points. Their parts are the checks
+of places with snapping, phantom nodes and what else comes before and after the search, the search with unpacking,
+lengths with durations, and points. The places are random nodes, moved by some 50 m. docs/performance-log.md has figures.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from vkssp import NoRouteError, Route, Router, read_graph
 from vkssp.routing.geojson import route_json
+from vkssp.routing.routes import find_pairs
 from vkssp.terminal import print_lines
 
+#: Parts of routes at once.
+PARTS_AT_ONCE = ("places, and snapping", "phantom nodes, and paths", "search, and unpacking", "lengths", "points")
 PARTS = ("search", "route, without the search", "points", "steps", "text, without steps", "text, with steps")
 
 
@@ -38,9 +43,16 @@ class TimedSolver:
 
     def search_path(self, *ends: Any) -> Any:
         """Search, and count the time."""
+        return self._timed(self._solver.search_path, *ends)
+
+    def search_paths(self, *ends: Any) -> Any:
+        """Search for many paths, and count the time."""
+        return self._timed(self._solver.search_paths, *ends)
+
+    def _timed(self, search: Callable[..., Any], *ends: Any) -> Any:
         began = time.perf_counter()
         try:
-            return self._solver.search_path(*ends)
+            return search(*ends)
         finally:
             self.seconds += time.perf_counter() - began
 
@@ -84,6 +96,30 @@ def at_once(router: Router, pairs: Any) -> Any:
     return routes
 
 
+def parts_at_once(router: Router, pairs: Any, repetitions: int) -> list[str]:
+    """Return the milliseconds of the parts of routes at once, medians."""
+    router.solver = solver = TimedSolver(router.solver)  # type: ignore[assignment]
+    seconds, find = 0.0, find_pairs
+
+    def timed_find(*given: Any) -> Any:
+        nonlocal seconds
+        began = time.perf_counter()
+        found = find(*given)
+        seconds += time.perf_counter() - began
+        return found
+
+    rows = []
+    with patch("vkssp.routing.router.find_pairs", timed_find):
+        for _ in range(repetitions):
+            solver.seconds = seconds = 0.0
+            whole, routes = timed(lambda: router.routes(pairs[:, 0], pairs[:, 1]))
+            lengths, _ = timed(lambda routes=routes: (routes.distance_m, routes.duration_s))  # type: ignore[misc]
+            points, _ = timed(lambda routes=routes: routes.points)  # type: ignore[misc]
+            search, paths = 1e3 * solver.seconds, 1e3 * seconds
+            rows.append((whole - paths, paths - search, search, lengths, points))
+    return [f"{part:28} {half:8.3f}" for part, half in zip(PARTS_AT_ONCE, np.median(rows, axis=0), strict=True)]
+
+
 def compare(router: Router, pairs: Any, repetitions: int) -> list[str]:
     """Return the times of routes at once and one after the other, in turn, once the answers are known to be equal."""
     alone, together = one_by_one(router, pairs), at_once(router, pairs)
@@ -109,7 +145,8 @@ def compare(router: Router, pairs: Any, repetitions: int) -> list[str]:
     lines = [
         f"{len(alone)} pairs, {routed} with a route, all of them equal; milliseconds in all: median, processor time"
     ]
-    return [*lines, *("{:28} {:8.3f} {:8.3f}".format(name, *np.median(times, axis=0)) for name, _, times in rows)]
+    lines += ["{:28} {:8.3f} {:8.3f}".format(name, *np.median(times, axis=0)) for name, _, times in rows]
+    return [*lines, "of those at once:", *parts_at_once(router, pairs, repetitions)]
 
 
 def main() -> int:
