@@ -7,7 +7,7 @@
 The parts are those apart from the search: places, path of the legs, points, steps, and the text of it. Routes at once
 are compared with those that are found one after the other: their arcs, figures and points. Their parts are the checks
 of places with snapping, phantom nodes and what else comes before and after the search, the search with unpacking,
-lengths with durations, and points. The places are random nodes, moved by some 50 m. docs/performance-log.md has figures.
+lengths with durations, and points. The places are random nodes, moved by some 50 m.
 """
 
 from __future__ import annotations

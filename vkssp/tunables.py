@@ -88,6 +88,12 @@ TUNABLES: dict[str, Tunable] = {
         "time for which a fence is polled: a thread that sleeps wakes up some 30 us late, and most single queries take "
         "less than this; a software device needs the core itself",
     ),
+    "distances.fewest_sorted": Tunable(
+        *(1 << 15, 1 << 20, (), ""),
+        "nodes of a graph from which on the device puts the distances of a search into the caller's order: the host's "
+        "reads from all over the array take longer than a dispatch; but a kernel has to be made, and a software device "
+        "runs on the host itself",
+    ),
     "loop.batch_us": Tunable(
         *(500, 500, (125, 250, 500, 1000, 2000), "search in blocks"),
         "time that the iterations of a submission should take: many times that of the host's part of the next one, and "

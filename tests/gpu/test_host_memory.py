@@ -14,6 +14,7 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
 from vkssp.gpu.host_memory import LEAST_BYTES, HostBlock, HostBlocks, host_blocks
+from vkssp.gpu.recording import Recording
 
 SIZE = LEAST_BYTES + 12_345  # no whole page
 
@@ -128,13 +129,16 @@ def test_tables_are_written_in_place(device: Device) -> None:
             del found
 
 
-@pytest.mark.parametrize("algorithm", ["near_far", "phast", "block_resident"])
+@pytest.mark.parametrize(
+    ("algorithm", "least_bytes"), [("near_far", 0), ("phast", 0), ("phast", LEAST_BYTES), ("block_resident", 0)]
+)
 def test_many_distances_are_sorted_on_the_device(
-    algorithm: str, device: Device, monkeypatch: pytest.MonkeyPatch
+    algorithm: str, least_bytes: int, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Distances of all nodes come by the caller's ids, with and without a limit, and where sums do not fit."""
-    for module in ("vkssp.solver.session", "vkssp.engine.gather", "vkssp.gpu.download"):
-        monkeypatch.setattr(f"{module}.LEAST_BYTES", 0)
+    for module in ("vkssp.engine.gather", "vkssp.gpu.download"):
+        monkeypatch.setattr(f"{module}.LEAST_BYTES", least_bytes)
+    monkeypatch.setitem(device.tuned, "distances.fewest_sorted", 0)
     graph = road_grid(20, seed=3)
     order = np.random.default_rng(5).permutation(graph.num_nodes)
     heavy = graph.weight.astype(np.int64)
@@ -152,6 +156,21 @@ def test_many_distances_are_sorted_on_the_device(
                             solver.distances(source, limit=limit)
                     else:
                         np.testing.assert_array_equal(solver.distances(source, limit=limit), want)
+
+
+def test_a_tree_that_is_read_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(device.tuned, "distances.fewest_sorted", 0)
+    submitted, submit = list[Recording](), Recording.submit
+
+    def noted(self: Recording, first: Recording | None = None) -> None:
+        submitted.append(self)
+        submit(self, first)
+
+    with Solver(vkssp.prepare(road_grid(9)), "phast", device) as solver:
+        solver.distances(0)
+        monkeypatch.setattr(Recording, "submit", noted)
+        solver.distances(3)
+        assert len(submitted) == 1
 
 
 def test_a_download_that_fails_waits_for_all_its_copies(

@@ -276,17 +276,19 @@ class Phast(Resource):
         targets: Sequence[Terminal] = (),
         limit: int | None = None,
         unpacker: Unpacker | None = None,
+        reader: Gather | None = None,
     ) -> Outcome:
         """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances.
 
-        An unpacker begins to unpack the path to the best target in the same submission.
+        In the same submission an unpacker begins to unpack the path to the best target, and a reader gathers distances,
+        if there are no targets.
         """
         if len(seeds) + len(targets) <= 2 * MAX_TERMINALS:  # no path is walked back for more terminals
             words = [word for terminal in (*seeds, *targets) for word in terminal]
             self.terminals.words[0 : len(words)] = words
         self._seeds_of_last, self._is_swept, self._last_pairs = list(seeds), False, None
         if not targets:
-            return self._run()
+            return self._run(reader)
         ranked = self._ranked(targets)
         pairs = [(*seed, *target) for seed in self._ranked(seeds) for target in ranked]
         finder = self._of_pairs()
@@ -382,16 +384,19 @@ class Phast(Resource):
         rank = self._rank
         return terminals if rank is None else [(int(rank[node]), offset) for node, offset in terminals]
 
-    def _run(self) -> Outcome:
-        """Sweep from the seeds of the last search."""
+    def _run(self, reader: Gather | None = None) -> Outcome:
+        """Sweep from the seeds of the last search; a reader then gathers distances."""
         seeds = self._seeds_of_last
         if len(seeds) > self._room:
             self._make_room(len(seeds))
         seed_words = [word for seed in self._ranked(seeds) for word in (*seed, 0, 0)]
         self._seeds.words[0] = len(seeds)
         self._seeds.words[_SEED_WORDS : _SEED_WORDS + len(seed_words)] = seed_words
-        self._recording.submit()
-        self._recording.wait()
+        if reader is None:
+            self._recording.submit()
+        else:
+            reader.recording.submit(self._recording)
+        self._recording.wait()  # also for what follows
         cut_short, overflow = self.mapped.words
         check_loops(self._device, cut_short)
         self._is_swept = True

@@ -40,6 +40,8 @@ class Gather(Resource):
         Number of nodes.
     gathered : Buffer
         The distances that were read last, in the order of the nodes.
+    recording : Recording
+        The commands that gather distances, for the submission of a search; then `taken` returns them.
     """
 
     def __init__(
@@ -58,9 +60,9 @@ class Gather(Resource):
             name = shader_of("gather", distance_type)
             kernel = Kernel(device, name, bindings=3, push_constants=1, workgroup_size=size, owner=self)
             bound = kernel.on(distances, wanted, self.gathered)
-            self._recording = Recording(device, owner=self)
+            self.recording = Recording(device, owner=self)
             wanted.write(nodes)
-            with self._recording.record() as recording:
+            with self.recording.record() as recording:
                 recording.barrier("all", "all")
                 recording.bind(bound)
                 recording.push(bound, self.count)
@@ -75,8 +77,12 @@ class Gather(Resource):
 
     def read(self) -> npt.NDArray[Any]:
         """Return the distances, in the order of the nodes, shape (k,), uint32 or uint64."""
-        self._recording.submit()
-        self._recording.wait()
+        self.recording.submit()
+        self.recording.wait()
+        return self.taken()
+
+    def taken(self) -> npt.NDArray[Any]:
+        """Return the distances that the commands in `recording` have gathered, as `read` does."""
         if self._mapped is None:
             return read_values(self.gathered, self._dtype, self.count)
         found: npt.NDArray[Any] = self._mapped.view(self._dtype)[: self.count].copy()

@@ -30,8 +30,9 @@ from vkssp.cpu.meeting_rows import MeetingRows, meetings_suit
 from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.rows import Rows, SearchRows, SweepRows, WideSearchRows, rows_at_once, searches_suit, settled_nodes
 from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.gather import Gather
 from vkssp.errors import DeviceError, DistanceOverflowError, QueryError
-from vkssp.gpu.host_memory import LEAST_BYTES, host_blocks
+from vkssp.gpu.host_memory import host_blocks
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.distance_type import Distances
 from vkssp.graph.units import Units
@@ -742,37 +743,45 @@ class Session(Resource):
         with self.holding():
             renumbered = self.renumbered
             here = terminals(renumbered, seeds, "source", None, self.distance_type)
-            outcome = self.run(here, [], within, self._patient(patience))
-            in_order = self._read_in_order() if limit is not None or not outcome.overflow else None
-            found = self.read() if in_order is None else in_order
+            algorithm, reader, search = self.algorithm(), self._reader_in_order(), self._patient(patience)
+            is_in_order = reader is not None
+            if isinstance(algorithm, Phast) and isinstance(reader, Gather):
+                outcome = self.run(here, [], within, partial(algorithm.search, reader=reader))
+                read = reader.taken
+            else:
+                outcome = self.run(here, [], within, search)
+                read = self.algorithm().read if reader is None else reader.read
+            if limit is None and outcome.overflow:
+                is_in_order, read = False, self.algorithm().read
+            began = time.perf_counter()
+            found = read()
+            self.download_s = time.perf_counter() - began
         if limit is not None:
             np.putmask(found, found > within, self._unreachable)
         elif outcome.overflow and renumbered.overflowed(found).any():
             raise DistanceOverflowError(self.distance_type.overflow)
-        if renumbered.is_identity or in_order is not None:
+        if renumbered.is_identity or is_in_order:
             return found
         # With indices of 32 bits `take` takes a seventh of the time of brackets.
         return found.take(renumbered.node)
 
-    def _read_in_order(self) -> Distances | None:
-        """Return the distances of the last search by the caller's ids if the device should sort them, or None.
+    def _reader_in_order(self) -> Reader | None:
+        """Return the reader of distances by the caller's ids if the device should sort them, or None.
 
         The host takes longer to sort those of large graphs than to download them.
         """
         work, renumbered, itemsize = self.work(), self.renumbered, self.distance_type.nbytes
         if renumbered.is_identity or not isinstance(work.graph, DeviceGraph):
             return None
-        if itemsize * self.graph.num_nodes < LEAST_BYTES:
+        device, num_nodes = work.graph.device, self.graph.num_nodes
+        if num_nodes < device.tuned["distances.fewest_sorted"]:
             return None
         if work.reader is None or work.reader.closed:
-            # The ids, and the distances by them.
-            if (4 + itemsize) * self.graph.num_nodes > work.graph.device.free_bytes():
+            # The ids, and the distances by them, twice where they are few.
+            if (4 + 2 * itemsize) * num_nodes > device.free_bytes():
                 return None
             work.reader = work.algorithm.reader(renumbered.node)
-        began = time.perf_counter()
-        found = work.reader.read()
-        self.download_s = time.perf_counter() - began
-        return found
+        return work.reader
 
     def best(self, seeds: list[Terminal], targets: list[Terminal], search: Search | None = None) -> int:
         """Search for targets, and return the distance to the best of them, or that of unreachable nodes; see `run`.
