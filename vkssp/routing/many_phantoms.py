@@ -15,6 +15,7 @@ from vkssp.routing.part_weights import Points, entered_weights, part_weights
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.snaps import Snaps
 from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
 
 Indices = npt.NDArray[np.int64]
@@ -42,9 +43,9 @@ class _Points:
 
     def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None]) -> None:
         self._index = index
-        self.on = Points.of(snaps)
-        self.polyline = self.on.polyline
-        self._fraction = np.array([0.5 if snap is None else snap.fraction for snap in snaps])
+        points = Snaps.of(snaps)
+        self.on = Points.of(points)
+        self.polyline, self._fraction = points.polyline, points.fraction
         at_junction = (self._fraction == 0.0) | (self._fraction == 1.0)
         if not index.knows_turns:
             at_junction[:] = False
@@ -99,9 +100,8 @@ class _Points:
 
 def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
     """Return whether points have arcs, or are inside areas, which only the functions for one point consider."""
-    return index.avoided is not None or any(
-        snap is not None and (snap.arcs is not None or snap.inside is not None) for snap in snaps
-    )
+    points = Snaps.of(snaps)
+    return index.avoided is not None or bool((points.has_arcs | points.is_inside).any())
 
 
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
@@ -133,8 +133,9 @@ def _apart(
 
     These are points with arcs, those inside areas, and those at junctions where trips do not begin on all streets.
     """
+    snaps = Snaps.of(snaps)
     points = _Points(index, snaps)
-    is_apart = np.array([snap is not None and (snap.arcs is not None or snap.inside is not None) for snap in snaps])
+    is_apart = snaps.has_arcs | snaps.is_inside
     if index.avoided is not None:
         is_apart[:] = True
     elif len(points.at_junctions):
@@ -143,8 +144,7 @@ def _apart(
     rows = [(row, one) for row, snap in given if snap is not None for one in find(index, snap)]
     columns = _columns([(row, one.node, one.weight, one.arc, one.at, one.metres) for row, one in rows])
     if is_apart.any():
-        others = zip(snaps, is_apart.tolist(), strict=True)
-        points = _Points(index, [None if apart else snap for snap, apart in others])
+        points = _Points(index, snaps.without(is_apart))
     return points, columns
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -11,10 +10,10 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.graph.csr import bounds_of, ranges
 from vkssp.jit import kernels
-from vkssp.routing.lines import Snap
 from vkssp.routing.pair_paths import NO_PATH, PairPaths
 from vkssp.routing.part_weights import Points, entered_weights, part_weights
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.snaps import Snaps
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -31,7 +30,7 @@ class PairGeometry:
         The same graph with the weights as given, in case the search minimized other weights.
     paths : PairPaths
         The paths; those of `by_number` are left out.
-    starts, goals : sequence of Snap
+    starts, goals : Snaps
         The points that they join.
 
     Attributes
@@ -44,9 +43,7 @@ class PairGeometry:
         Part of each arc that is travelled, by length, float64.
     """
 
-    def __init__(
-        self, index: StreetIndex, graph: Graph, paths: PairPaths, starts: Sequence[Snap], goals: Sequence[Snap]
-    ) -> None:
+    def __init__(self, index: StreetIndex, graph: Graph, paths: PairPaths, starts: Snaps, goals: Snaps) -> None:
         self._index, self._graph, self._paths, self._starts, self._goals = index, graph, paths, starts, goals
         self._has_leg = paths.weight != NO_PATH
         self._has_leg[list(paths.by_number)] = False
@@ -75,14 +72,14 @@ class PairGeometry:
                 first, last = int(self.first[number]), int(self.first[number + 1]) - 1
                 for place in {first, last} if first <= last else ():
                     ends = (
-                        self._starts[number] if place == first and self._cut[number, 0] else None,
-                        self._goals[number] if place == last and self._cut[number, 1] else None,
+                        self._starts.at(number) if place == first and self._cut[number, 0] else None,
+                        self._goals.at(number) if place == last and self._cut[number, 1] else None,
                     )
                     if ends != (None, None):
                         metres[place] = index.metres_along(int(self.arcs[place]), *ends)
         bounds = self.first.tolist()
         # Not by `reduceat`, whose sums differ from those of a leg in the last bits.
-        found = np.array([metres[begin:end].sum() for begin, end in pairwise(bounds)])
+        found = np.array([np.add.reduce(metres[begin:end]) for begin, end in pairwise(bounds)])
         found[~self._has_leg] = np.nan
         return found.astype(np.float64)
 
@@ -126,10 +123,9 @@ class PairGeometry:
         legs = np.flatnonzero(self._has_leg)
         first = self.first[:-1][legs]
         pieces, cut = np.abs(last - begin), np.zeros((len(legs), 2), np.int64)
-        ends = [(s.lat, s.lon, g.lat, g.lon) for s, g in ((self._starts[at], self._goals[at]) for at in legs.tolist())]
-        segments = [
-            np.array([snaps[at].segment for at in legs.tolist()], np.int64) for snaps in (self._starts, self._goals)
-        ]
+        both = self._starts, self._goals
+        ends = np.stack([of[legs] for snaps in both for of in (snaps.lat, snaps.lon)], axis=1)
+        segments = [snaps.segment[legs] for snaps in both]
         for side, arc in enumerate((first, self.first[1:][legs] - 1)):
             is_cut = self._cut[legs, side]
             at, segment = arc[is_cut], segments[side][is_cut]
@@ -142,7 +138,7 @@ class PairGeometry:
         out, room = np.empty((2 * len(legs) + int(pieces.sum()) + len(along), 2)), np.empty(len(along), np.int64)
         counts = np.empty(len(legs), np.int64)
         total = kernels("vkssp.routing.kernels.leg").put_all_points(
-            bounds, along, cut, np.array(ends).reshape(-1, 4), self._index.points, out, room, counts
+            bounds, along, cut, ends, self._index.points, out, room, counts
         )
         every = np.zeros(len(self._starts), np.int64)
         every[legs] = counts

@@ -6,7 +6,6 @@ junction, which few pairs are. Points inside open areas are looked at one by one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +14,10 @@ import numpy.typing as npt
 from vkssp.graph.csr import bounds_of, ranges
 from vkssp.prepared.seed_groups import Groups
 from vkssp.routing.legs import LegPath, find_many_leg_paths
-from vkssp.routing.lines import Snap
 from vkssp.routing.many_phantoms import many_goals, many_starts
 from vkssp.routing.phantoms import ViaState, find_direct
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.snaps import Snaps
 from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
 from vkssp.solver.pool import SolverPool
 from vkssp.solver.solver import Solver
@@ -105,9 +104,7 @@ class PairPaths(NamedTuple):
         return self._replace(first=first, arcs=arcs, by_number=self.by_number | own)
 
 
-def find_pair_paths(
-    solver: Solver | SolverPool, index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap]
-) -> PairPaths:
+def find_pair_paths(solver: Solver | SolverPool, index: StreetIndex, starts: Snaps, goals: Snaps) -> PairPaths:
     """Return the best path from each start to the goal of the same number.
 
     Parameters
@@ -116,15 +113,15 @@ def find_pair_paths(
         Searches in `StreetIndex.searched`, and keeps its weights until this returns.
     index : StreetIndex
         The streets.
-    starts, goals : sequence of Snap
+    starts, goals : Snaps
         The points, as many goals as starts.
     """
     paths = PairPaths.none_of(len(starts))
     if not len(starts):
         return paths
-    is_inside = [start.inside is not None or goal.inside is not None for start, goal in zip(starts, goals, strict=True)]
+    is_inside = starts.is_inside | goals.is_inside
     here, there = many_starts(index, starts), many_goals(index, goals)
-    is_searched = (np.diff(here.first) > 0) & (np.diff(there.first) > 0) & ~np.array(is_inside)
+    is_searched = (np.diff(here.first) > 0) & (np.diff(there.first) > 0) & ~is_inside
     searched = np.flatnonzero(is_searched)
     if len(searched):
         found = solver.search_paths(_groups(here, searched), _groups(there, searched))
@@ -142,7 +139,7 @@ def find_pair_paths(
         paths = paths._replace(first=first, arcs=arcs)
     paths = _with_direct(index, starts, goals, paths)
     apart = np.flatnonzero(is_inside).tolist()
-    others = find_many_leg_paths(solver, index, [[starts[row], goals[row]] for row in apart], False)
+    others = find_many_leg_paths(solver, index, [[starts.at(row), goals.at(row)] for row in apart], False)
     for row, other in zip(apart, others, strict=True):
         if not isinstance(other, int):
             paths.put(row, other)
@@ -158,11 +155,11 @@ def _groups(ends: PhantomNodes, numbers: Indices) -> Groups:
     return Groups(bounds_of(counts), ends.node[rows], ends.weight[rows])
 
 
-def _with_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap], paths: PairPaths) -> PairPaths:
+def _with_direct(index: StreetIndex, starts: Snaps, goals: Snaps, paths: PairPaths) -> PairPaths:
     """Return paths with those that pass no node in place of others that are not shorter."""
     dropped = []
     for row in _maybe_direct(index, starts, goals).tolist():
-        way = find_direct(index, starts[row], goals[row], _ANY_STATE, _ANY_STATE)
+        way = find_direct(index, starts.at(row), goals.at(row), _ANY_STATE, _ANY_STATE)
         if way is None or 0 <= paths.weight[row] < way[0]:
             continue
         if paths.weight[row] != NO_PATH:
@@ -180,22 +177,17 @@ def _with_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Sna
     return paths._replace(first=bounds_of(counts * is_kept), arcs=arcs)
 
 
-def _maybe_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap]) -> Indices:
+def _maybe_direct(index: StreetIndex, starts: Snaps, goals: Snaps) -> Indices:
     """Return the numbers of the pairs between which a path may pass no node, some others among them."""
-    lines = [np.array([snap.polyline for snap in snaps], np.int64) for snaps in (starts, goals)]
-    found = lines[0] == lines[1]
-    for row, (start, goal) in enumerate(zip(starts, goals, strict=True)):
-        if start.inside is not None or goal.inside is not None:
-            found[row] = False
-        elif start.arcs is not None or goal.arcs is not None:
-            found[row] = True
+    lines = starts.polyline, goals.polyline
+    is_inside = starts.is_inside | goals.is_inside
+    found = ((lines[0] == lines[1]) | starts.has_arcs | goals.has_arcs) & ~is_inside
     if index.knows_turns:
         assert index.junctions is not None
-        fraction = np.array([snap.fraction for snap in starts])
+        fraction = starts.fraction
         at_junction = np.flatnonzero((fraction == 0.0) | (fraction == 1.0))
         here = index.nodes_at_ends[lines[0][at_junction], (fraction[at_junction] == 1.0).astype(np.int64)]
         there = index.nodes_at_ends[lines[1][at_junction]]
         place = index.junctions.place
-        is_inside = np.array([goals[row].inside is not None for row in at_junction.tolist()], np.bool_)
-        found[at_junction] |= (place[here][:, None] == place[there]).any(axis=1) & ~is_inside
+        found[at_junction] |= (place[here][:, None] == place[there]).any(axis=1) & ~goals.is_inside[at_junction]
     return np.flatnonzero(found)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from vkssp.graph import Graph
 from vkssp.graph.streets import Streets
 from vkssp.routing.lines import Snap
+from vkssp.routing.snaps import Snaps
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -103,6 +104,8 @@ class Points(NamedTuple):
     @classmethod
     def of(cls, snaps: Sequence[Snap | None]) -> Points:
         """Return some points; None is no point."""
+        if isinstance(snaps, Snaps):
+            return cls(snaps.polyline, snaps.segment, snaps.share)
         return cls(
             np.array([-1 if snap is None else snap.polyline for snap in snaps], np.int64),
             np.array([0 if snap is None else snap.segment for snap in snaps], np.int64),

@@ -16,6 +16,7 @@ from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.route import Place
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.snaps import Snaps
 from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 
 #: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap,
@@ -301,12 +302,18 @@ def listed_vias(index: StreetIndex, vias: Any, count: int, snapping: str, first:
 
 def first_points_of_pairs(
     index: StreetIndex, origins: Sequence[LatLon], destinations: Sequence[LatLon], first: int = 0
-) -> tuple[list[Snap], list[Snap]]:
+) -> tuple[Snaps, Snaps]:
     """Return the points that the places of many routes are snapped to first: those of origins and of destinations.
 
     Errors call the first pair `first`.
     """
     places, count = [*origins, *destinations], len(origins)
+    is_plain = index.small_components is None and len(index.open_areas) == 0
+    if is_plain and CheckedStop not in set(map(type, places)):
+        found = index.snaps_of_trips(np.array(places, np.float64).reshape(-1, 2))
+        for row in np.flatnonzero(found.polyline < 0).tolist():
+            raise no_road(index, places[row], f"{PAIR_NAMES[row // count]} {first + row % count}")
+        return found[:count], found[count:]
     names = [f"{name} {row}" for name in PAIR_NAMES for row in range(first, first + count)]
     snaps = snapped(index, places, names)
     if index.small_components is not None:
@@ -315,7 +322,7 @@ def first_points_of_pairs(
             both = past_small_components(index, [places[at] for at in pair], [snaps[at] for at in pair])
             snaps[row], snaps[count + row] = both
     snaps = inside_areas(index, places, snaps)
-    return snaps[:count], snaps[count:]
+    return Snaps.of(snaps[:count]), Snaps.of(snaps[count:])
 
 
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:

@@ -50,7 +50,7 @@ from vkssp.routing.route_assembly import joined, leg_of, legs_of
 from vkssp.routing.routes import Routes, find_pairs
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
-from vkssp.routing.stops import with_snapping
+from vkssp.routing.stops import all_with_snapping, with_snapping
 from vkssp.routing.table_places import PlaceTable, table_of_places
 from vkssp.routing.trip import Trip, order_of_trip, require_room
 from vkssp.solver.decay import Decay
@@ -525,7 +525,7 @@ class Router(Resource):
         steps, strict = flag(steps, "steps"), flag(strict, "strict")
         number = whole_number(first_number, "first_number", 0, 2**63 - 1)
         begin, end = (
-            [with_snapping(place, snapping) for place in listed_places(index, places, name, first=number)]
+            all_with_snapping(listed_places(index, places, name, first=number), snapping)
             for places, name in zip((origins, destinations), PAIR_NAMES, strict=True)
         )
         if len(begin) != len(end):

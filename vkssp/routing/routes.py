@@ -27,6 +27,7 @@ from vkssp.routing.pair_paths import NO_PATH, PairPaths, find_pair_paths
 from vkssp.routing.places import LatLon, candidates, candidates_after, street_name, via_names
 from vkssp.routing.route_assembly import legs_of, route_of
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.snaps import Snaps
 from vkssp.solver.pool import SolverPool
 from vkssp.solver.solver import Solver
 
@@ -62,7 +63,7 @@ class Routes(Sequence["Route | None"]):
         index: StreetIndex,
         graph: Graph,
         places: tuple[Sequence[LatLon], Sequence[LatLon]],
-        snaps: tuple[Sequence[Snap], Sequence[Snap]],
+        snaps: tuple[Snaps, Snaps],
         paths: PairPaths,
         vias: Ends,
         steps: bool,
@@ -101,7 +102,9 @@ class Routes(Sequence["Route | None"]):
         return self._made.get(number)
 
     def _make(self, number: int) -> Route:
-        begin, end = ((places[number], snaps[number]) for places, snaps in zip(self._places, self._snaps, strict=True))
+        begin, end = (
+            (places[number], snaps.at(number)) for places, snaps in zip(self._places, self._snaps, strict=True)
+        )
         ends = [begin, *self._vias.get(number, ()), end]
         paths = self._paths.leg_paths(number)
         legs = legs_of(self._index, self._graph, ends, paths, range(len(ends)), self._has_steps)
@@ -213,7 +216,9 @@ class Routes(Sequence["Route | None"]):
     @cached_property
     def _street_names(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Names of the streets at the origins, and at the destinations."""
-        begin, end = (objects([street_name(self._index, snap) for snap in snaps]) for snaps in self._snaps)
+        begin, end = (
+            objects([street_name(self._index, snaps.at(row)) for row in range(len(snaps))]) for snaps in self._snaps
+        )
         return begin, end
 
     def to_geodataframe(self) -> Any:
@@ -277,11 +282,11 @@ def find_pairs(
     solver: Solver | SolverPool,
     index: StreetIndex,
     places: tuple[Sequence[LatLon], Sequence[LatLon]],
-    nearest: tuple[list[Snap], list[Snap]],
+    nearest: tuple[Snaps, Snaps],
     vias: dict[int, list[LatLon]],
     straight: bool,
     first: int,
-) -> tuple[PairPaths, tuple[list[Snap], list[Snap]], Ends]:
+) -> tuple[PairPaths, tuple[Snaps, Snaps], Ends]:
     """Return the best path of each pair of places, the points between which it leads, and those of via points.
 
     The points that the places may be snapped to are tried in rounds, in each of which all pairs that have no path yet
@@ -295,7 +300,7 @@ def find_pairs(
         The streets.
     places : tuple of (sequence, sequence)
         Checked origins and destinations.
-    nearest : tuple of (list of Snap, list of Snap)
+    nearest : tuple of (Snaps, Snaps)
         The points that these are snapped to first.
     vias : dict of int to list of (float, float)
         Checked via points of those pairs that have any.
@@ -306,23 +311,22 @@ def find_pairs(
     """
     count = len(nearest[0])
     part = index.parts[0]
-    starts, goals = (np.array([snap.polyline for snap in snaps], np.int64) for snaps in nearest)
-    is_first = part[starts] == part[goals]
+    is_first = part[nearest[0].polyline] == part[nearest[1].polyline]
     if index.small_components is not None:
         is_first[:] = True
-    snaps = list(nearest[0]), list(nearest[1])
+    snaps = nearest[0].copy(), nearest[1].copy()
     paths, tried = PairPaths.none_of(count), dict[int, Iterator[list[Snap]]]()
     has_via = np.isin(np.arange(count), list(vias))
     rows = np.flatnonzero(is_first & ~has_via)
     if len(rows):
-        begin, end = ([of[row] for row in rows.tolist()] for of in snaps)
-        paths = paths.merged(rows, find_pair_paths(solver, index, begin, end))
+        starts, goals = (of.take(rows) for of in snaps)
+        paths = paths.merged(rows, find_pair_paths(solver, index, starts, goals))
     while True:
         waiting, begin, end = list[int](), list[Snap](), list[Snap]()
         for row in np.flatnonzero((paths.weight == NO_PATH) & ~has_via).tolist():
             if row not in tried:
                 pair = [of[row] for of in places]
-                tried[row] = candidates_after(index, pair, [of[row] for of in nearest])
+                tried[row] = candidates_after(index, pair, [of.at(row) for of in nearest])
                 if is_first[row]:
                     next(tried[row])
             found = next(tried[row], None)
@@ -332,15 +336,18 @@ def find_pairs(
                 end.append(found[1])
         if not waiting:
             break
-        paths = paths.merged(np.array(waiting), find_pair_paths(solver, index, begin, end))
+        paths = paths.merged(np.array(waiting), find_pair_paths(solver, index, Snaps.of(begin), Snaps.of(end)))
         for row, *found in zip(waiting, begin, end, strict=True):
             if paths.weight[row] != NO_PATH:
-                snaps[0][row], snaps[1][row] = found
+                for of, snap in zip(snaps, found, strict=True):
+                    of.put(row, snap)
     ends: Ends = {}
     routes = {row: [places[0][row], *some, places[1][row]] for row, some in vias.items()}
     for row, (points, leg_paths) in _with_vias(solver, index, routes, straight, first).items():
         paths.put(row, leg_paths)
-        snaps[0][row], *between, snaps[1][row] = points
+        start, *between, goal = points
+        snaps[0].put(row, start)
+        snaps[1].put(row, goal)
         ends[row] = list(zip(vias[row], between, strict=True))
     return paths, snaps, ends
 

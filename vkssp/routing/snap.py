@@ -29,6 +29,7 @@ from vkssp.routing.joints import before_signals
 from vkssp.routing.lines import Bools, Snap, StreetLines
 from vkssp.routing.open_areas import OpenAreas
 from vkssp.routing.small_components import SmallComponents
+from vkssp.routing.snaps import Snaps
 from vkssp.routing.step_tables import StepTables
 from vkssp.routing.stops import APPROACHES, CheckedStop
 
@@ -358,11 +359,40 @@ class StreetIndex(StreetLines):
         snaps = self._nearest_of_each(places, self._allowed(False, False), self._radius)
         for row, snap in enumerate(snaps):
             if self.small_component_size is None and snap is not None and self._one_sided[snap.polyline]:
-                (other,) = self._nearest_of_each(places[row : row + 1], self._allowed(True, True), _BOTH_WAYS_M)
-                # If both points are the same junction, the first snap lies on both streets and is kept.
-                if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
-                    snaps[row] = other
+                snaps[row] = self._in_both_directions(places[row : row + 1], snap)
         return snaps
+
+    def snaps_of_trips(self, places: npt.NDArray[np.float64]) -> Snaps:
+        """Return what `ends_of_trips` returns, as arrays."""
+        streets = self.graph.streets
+        has_whole_pieces = streets is not None and streets.piece_weight is not None
+        if self._is_polar or has_whole_pieces or (self.avoided is not None and self.avoided.has_areas):
+            return Snaps.of(self.ends_of_trips(places))
+        found, rows = self._found(places, self._allowed(False, False), self._radius)
+        is_near = found[:, 0] != math.inf
+        found[~is_near], rows[~is_near] = 0.0, 0.5
+        line, fraction = np.where(is_near, found[:, 1], -1.0).astype(np.int64), rows[:, 0]
+        share = np.where((fraction > 0.0) & (fraction < 1.0), found[:, 3], fraction)
+        columns = line, fraction, rows[:, 1].astype(np.int64), rows[:, 2], rows[:, 3], share
+
+        def make(row: int) -> Snap:
+            lat, lon = places[row].tolist()
+            return self._snap(lat, lon, found[row].tolist(), rows[row].tolist())
+
+        snaps = Snaps(columns, make)
+        if self.small_component_size is None:
+            for row in np.flatnonzero(self._one_sided[line] & is_near).tolist():
+                other = self._in_both_directions(places[row : row + 1], snaps[row])
+                assert other is not None
+                snaps.put(row, other)
+        return snaps
+
+    def _in_both_directions(self, place: npt.NDArray[np.float64], snap: Snap | None) -> Snap | None:
+        """Return the point of a place, shape (1, 2), on a street that can be both left and reached, if one is near."""
+        (other,) = self._nearest_of_each(place, self._allowed(True, True), _BOTH_WAYS_M)
+        # If both points are the same junction, the first snap lies on both streets and is kept.
+        is_other = other is not None and snap is not None and (other.lat, other.lon) != (snap.lat, snap.lon)
+        return other if is_other else snap
 
     def nearest(
         self, lat: float, lon: float, *, leaving: bool = False, reached: bool = False, limit: float | None = None

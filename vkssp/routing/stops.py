@@ -81,6 +81,13 @@ class CheckedStop(tuple[float, float]):
         return new
 
 
+def all_with_snapping(places: list[LatLon], snapping: Any) -> list[LatLon]:
+    """Return what `with_snapping` returns for each of some places."""
+    if choice(snapping, "snapping", SNAPPINGS) == "default":
+        return places
+    return [with_snapping(place, snapping) for place in places]
+
+
 def with_snapping(place: LatLon, snapping: Any) -> LatLon:
     """Return a checked place that may be snapped to any street, if that is what `snapping` says."""
     if choice(snapping, "snapping", SNAPPINGS) == "default":
