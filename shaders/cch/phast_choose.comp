@@ -47,5 +47,5 @@ void main() {
     barrier();
     if (lid > 0) return;
     uint done = chosen == 0 ? LEFT : 0;
-    HEADER = Header(done, 0, 0, 0, 0, 0, 0, chosen, first, search.y, num_targets, best, target, 0);
+    HEADER = Header(done, 0, 0, 0, 0, 0, 0, chosen, first, search.y, num_targets, best, target, 0, 0);
 }

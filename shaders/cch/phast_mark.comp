@@ -1,23 +1,21 @@
-// Search for the arcs of a pair's shortest paths in the hierarchy: up to the nodes at which the upward searches from
-// both ends meet, and down. All shortest paths are found, since several may be equally short and each algorithm must
-// find the same one. One workgroup does this for each path: one half goes down to the source, the other half to the
-// target, from supernode to supernode. It reads the upward labels that phast_pairs.comp keeps.
+// Arcs of a pair's shortest paths in the hierarchy: up to the nodes at which the upward searches from both ends meet, and
+// down. All shortest paths are found, since several may be equally short and each algorithm must find the same one. One
+// workgroup does this for each path: from nodes that are marked marks spread down the arcs that phast_fit.comp has found,
+// until no more nodes get one.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "hierarchy.glsl"
 #include "unpack_arcs.glsl"
+#include "fitting_arcs.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(constant_id = 1) const uint HEIGHT = 128;
 #define PATH_ENTRIES HEIGHT
-#define PATH_ARRAYS 4
+#define PATH_ARRAYS 2
 #define PATH_GROUP gl_WorkGroupID.y
 #define PATH_BINDING 8
 #include "path_entries.glsl"
-// by pair, side and depth: rank, distance, nodes of its supernode on the path to the root
-layout(std430, binding = 7) readonly restrict buffer UpwardLabels { uvec4 labels[]; };
 
 layout(push_constant) uniform Push {
     uint most;
@@ -25,72 +23,35 @@ layout(push_constant) uniform Push {
     uint marks_each;
 };
 
-// By side and depth: distance of the node; its supernode, and whether the node lies on a shortest path.
-shared uint distances[2 * NUM_SHARED], states[2 * NUM_SHARED];
-shared uint items;  // arcs found
-const uint GROUP = 0x3FFFFFFFu, MARK = 1 << 30, NEW_MARK = 1u << 31;
+shared uint marks[2 * NUM_SHARED];  // by side and depth: whether the node lies on a shortest path
+shared uint items;                  // arcs found
+shared uint has_spread[3];          // whether the last round, this one and the next one set a mark, in turn
 
-uint distance_at(uint side, uint depth) {
-    return is_shared(depth) ? distances[side * NUM_SHARED + depth] : entries[entry_at(side, depth)];
+bool is_marked(uint side, uint depth) {
+    if (is_shared(depth)) return atomicOr(marks[side * NUM_SHARED + depth], 0) != 0;
+    return atomicOr(entries[entry_at(side, depth)], 0) != 0;
 }
 
-uint state_at(uint side, uint depth) {
-    return is_shared(depth) ? states[side * NUM_SHARED + depth] : entries[entry_at(2 + side, depth)];
+void put_mark(uint side, uint depth, uint is_set) {
+    if (is_shared(depth)) atomicExchange(marks[side * NUM_SHARED + depth], is_set);
+    else atomicExchange(entries[entry_at(side, depth)], is_set);
 }
 
-// Set a mark, and return the state before.
-uint mark(uint side, uint depth, uint bit) {
-    if (is_shared(depth)) return atomicOr(states[side * NUM_SHARED + depth], bit);
-    return atomicOr(entries[entry_at(2 + side, depth)], bit);
-}
-
-void put(uint side, uint depth, uint distance, uint state) {
-    if (is_shared(depth)) {
-        distances[side * NUM_SHARED + depth] = distance;
-        states[side * NUM_SHARED + depth] = state;
-    } else {
-        entries[entry_at(side, depth)] = distance;
-        entries[entry_at(2 + side, depth)] = state;
-    }
-}
-
-uint depth_of(uint rank) {
-    Supernode s = SUPERNODE(supernode_of[rank]);
-    return s.depth + rank - s.first_node;
-}
-
-bool fits(uint near, uint word, uint far) {
-    return near != UNREACHABLE && WEIGHT(word) != UNREACHABLE && extend(near, WEIGHT(word)) == far;
-}
-
-uint best;  // weight of the path
-
-void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint depth) {
-    // No arc comes here twice for one pair; arcs that other pairs have found are not worth a wait for the answer.
-    atomicOr(BITS_OF(word), 1 << word % 32);
-    put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, WEIGHT(word), 0), most);
-}
-
-void mark_arcs_of(uvec4 job) {
-    uint pair = job.x, source = job.y, target = job.z;
-    best = job.w;
-    uint lid = gl_LocalInvocationIndex, lanes = WORKGROUP_SIZE / 2;
-    uint bottom[2] = {depth_of(source), depth_of(target)}, at[2] = {0, 0}, count[2];
-    uint first_label = 2 * pair * HEIGHT;
-    for (uint i = lid; i < 2 * HEIGHT; i += WORKGROUP_SIZE) {
-        uint side = i / HEIGHT, depth = i % HEIGHT;
-        if (depth > bottom[side]) continue;
-        uvec4 here = labels[first_label + i];
-        uint group = supernode_of[here.x];
-        if (depth <= bottom[1 - side]) {
-            uvec4 there = labels[first_label + (1 - side) * HEIGHT + depth];
-            bool is_met = here.x == there.x && here.y != UNREACHABLE && extend(here.y, there.y) == best;
-            group |= is_met ? MARK : 0;
+void mark_arcs_of(uint number, uvec4 job, uint fitting) {
+    uint source = job.y, best = job.w, lid = gl_LocalInvocationIndex;
+    uint bottom[2] = {depth_of(source), depth_of(job.z)}, first_label = 2 * job.x * HEIGHT;
+    for (uint depth = lid; depth <= max(bottom[0], bottom[1]); depth += WORKGROUP_SIZE) {
+        bool is_met = false;
+        if (depth <= min(bottom[0], bottom[1])) {
+            uvec4 here = labels[first_label + depth], there = labels[first_label + HEIGHT + depth];
+            is_met = here.x == there.x && here.y != UNREACHABLE && extend(here.y, there.y) == best;
         }
-        put(side, depth, here.y, group);
+        put_mark(0, depth, uint(is_met));
+        put_mark(1, depth, uint(is_met));
     }
     if (lid == 0) {
         items = HEADER.num_items;
+        has_spread[0] = has_spread[1] = 0;
         // The seed is stored here, because no arc leads to it.
         uint place = HEADER.num_found;
         if (MARK_OF(source) == 0 && place < most) {
@@ -100,52 +61,26 @@ void mark_arcs_of(uvec4 job) {
         }
     }
     synchronize();
-    uint side = lid / lanes, lane = lid % lanes;
-    while (at[0] <= bottom[0] || at[1] <= bottom[1]) {
-        for (uint i = 0; i < 2; ++i) count[i] = at[i] <= bottom[i] ? labels[first_label + i * HEIGHT + at[i]].z : 0;
-        uint nodes = side < 2 ? count[side] : 0, first = at[side % 2];
-        Supernode s;
-        uint group = 0;
-        if (nodes != 0) {
-            group = state_at(side, first) & GROUP;
-            s = SUPERNODE(group);
+    // Most often an invocation has one arc, which it need not read again.
+    uvec4 own = lid < fitting ? FITTING(2 * lid + 1) : uvec4(0);
+    for (uint round = 0;; ++round) {
+        for (uint i = lid; i < fitting; i += WORKGROUP_SIZE) {
+            uvec4 arc = i == lid ? own : FITTING(2 * i + 1);
+            uint side = side_of(arc.w), depth = depth_in(arc.w);
+            if (number_in(arc.w) != number || !is_marked(side, arc.y) || is_marked(side, depth)) continue;
+            put_mark(side, depth, 1);
+            atomicMax(has_spread[round % 3], 1);
         }
-        // Arcs from or to ancestors outside the supernode.
-        uint pairs = nodes == 0 ? 0 : nodes * s.num_ancestors;
-        for (uint t = lane; t < pairs; t += lanes) {
-            uint i = t / s.num_ancestors, k = t % s.num_ancestors, depth = WORD(ancestor_depth, s.first_ancestor + k);
-            if ((state_at(side, depth) & MARK) == 0) continue;
-            uint word = 2 * (first_arc_of(s, i) + k) + side;
-            uint near = distance_at(side, first + i), far = distance_at(side, depth);
-            if (!fits(near, word, far)) continue;
-            mark(side, first + i, MARK);
-            uint above = labels[first_label + side * HEIGHT + depth].x;
-            keep(s.first_node + i, above, word, near, far, group, depth);
-        }
+        if (lid == 0) has_spread[(round + 1) % 3] = 0;
         synchronize();
-        // Arcs inside the supernode, where one step leads from any node to any other: first the nodes, then the arcs.
-        uint inside = nodes > 1 ? nodes * (nodes - 1) : 0;
-        for (uint t = lane; t < inside; t += lanes) {
-            uint i = t / nodes + 1, k = t % nodes;
-            if (k >= i || (mark(side, first + k, 0) & MARK) == 0) continue;
-            uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
-            // The new mark is not read before all nodes have been tested, so that the order does not matter.
-            if (fits(distance_at(side, first + i), word, distance_at(side, first + k))) mark(side, first + i, NEW_MARK);
-        }
-        synchronize();
-        for (uint t = lane; t < nodes; t += lanes) {
-            if (state_at(side, first + t) >= NEW_MARK) mark(side, first + t, MARK);
-        }
-        synchronize();
-        for (uint t = lane; t < inside; t += lanes) {
-            uint i = t / nodes + 1, k = t % nodes;
-            if (k >= i || (state_at(side, first + k) & MARK) == 0) continue;
-            uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
-            uint near = distance_at(side, first + i), far = distance_at(side, first + k);
-            if (fits(near, word, far)) keep(s.first_node + i, s.first_node + k, word, near, far, group, s.depth + k);
-        }
-        at[0] += count[0];
-        at[1] += count[1];
+        if (has_spread[round % 3] == 0) break;
+    }
+    for (uint i = lid; i < fitting; i += WORKGROUP_SIZE) {
+        uvec4 ends = FITTING(2 * i), arc = i == lid ? own : FITTING(2 * i + 1);
+        if (number_in(arc.w) != number || !is_marked(side_of(arc.w), arc.y)) continue;
+        // No arc comes here twice for one pair; arcs that other pairs have found are not worth a wait for the answer.
+        atomicOr(BITS_OF(ends.z), 1 << ends.z % 32);
+        put_arc(atomicAdd(items, 1), ends, uvec4(arc.xyz, 0), most);
     }
     synchronize();
     if (lid == 0) HEADER.num_items = items;
@@ -153,6 +88,9 @@ void mark_arcs_of(uvec4 job) {
 }
 
 void main() {
-    for (uint number = 0; number < HEADER.num_jobs; ++number) mark_arcs_of(jobs[HEADER.first_pair + number]);
+    uint fitting = min(HEADER.num_fitting, MOST_FITTING);
+    for (uint number = 0; number < HEADER.num_jobs; ++number) {
+        mark_arcs_of(number, jobs[HEADER.first_pair + number], fitting);
+    }
     check_loops();
 }

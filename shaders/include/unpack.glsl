@@ -16,6 +16,7 @@ struct Header {
     uint num_targets;
     uint weight;     // of the path
     uint target;     // its index among those of the search
+    uint num_fitting;  // arcs that fit the upward searches, see fitting_arcs.glsl
     uint all_arcs;   // of the first slot: arcs of all paths that have been put into the results
 };
 // The twins of MOST_SLOTS and MOST_JOBS in vkssp/cch/unpack.py, and of the values of `done` there.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy
 from vkssp.cch.pairs import KEPT, Pairs
-from vkssp.cch.path_entries import PathEntries
+from vkssp.cch.path_entries import HEIGHT_CONSTANT, PathEntries
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.path import MOST_ARCS
@@ -37,7 +37,7 @@ HEADER = np.dtype(
         (name, np.uint32)
         for name in (
             *("done", "num_items", "next_item", "num_found", "is_split", "split_end", "has_no_room", "num_jobs"),
-            *("first_pair", "num_seeds", "num_targets", "weight", "target", "all_arcs"),
+            *("first_pair", "num_seeds", "num_targets", "weight", "target", "num_fitting", "all_arcs"),
         )
     ]
 )
@@ -66,7 +66,9 @@ ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
 # sweep more slowly.
 _NODES_AN_ARC = 400
 # Words of a node on a path to the root, and other bytes of shared memory, of the search for marks.
-_ENTRY_WORDS, _FIXED_BYTES = 4, 4
+_ENTRY_WORDS, _FIXED_BYTES = 2, 16
+# Invocations that share the arcs of a node on a path to the root, on a GPU and on a software device.
+_LANES, _SOFTWARE_LANES = 32, 8
 # Nodes whose pointers to ancestors are in shared memory, and the largest number of arcs of the paths of a submission.
 _POINTERS, _MOST_RESULTS = 1024, 1 << 18
 _CONTRADICTION = "the paths on the device contradict each other; the driver may be at fault"
@@ -76,7 +78,7 @@ _LEAST_GROUPS = 16
 
 def _most(hierarchy: Hierarchy, device: Device) -> int:
     """Return the number of nodes, and of arcs, that there is room for: all that may be found, or a fixed number."""
-    all_of_them = KEPT * max(1, hierarchy.num_nodes, 2 * hierarchy.num_arcs)
+    all_of_them = 2 * KEPT * max(1, hierarchy.num_nodes, 2 * hierarchy.num_arcs)
     return min(all_of_them, _SOFTWARE_MOST if device.info.kind == "cpu" else _MOST)
 
 
@@ -181,6 +183,7 @@ class Unpacker(Resource):
     ) -> None:
         super().__init__(owner)
         self._device, hierarchy = graph.device, customized.hierarchy
+        self._is_software = graph.device.info.kind == "cpu"
         self._most = min(_most(hierarchy, self._device), most or UNREACHABLE)
         self._sizes = self._most, hierarchy.num_nodes, _marks_each(hierarchy)
         self._pairs, self._searched = pairs, (-1, -1)  # the buffers that are bound
@@ -205,6 +208,9 @@ class Unpacker(Resource):
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             weights, entries = [customized.weights], PathEntries(self._device, hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
+            height = {HEIGHT_CONSTANT: entries.constants[HEIGHT_CONSTANT]}
+            fit = self._kernel("phast_fit", weights, 8, 4, height, size=_SIZE_OF_MANY)
+            self._fit = fit.on(*topology, *found, pairs.labels)
             mark = self._kernel("phast_mark", weights, 9, 3, entries.constants, entries.shared_bytes)
             self._mark = mark.on(*topology, *found, pairs.labels, entries.buffer(slots, self))
             self._unpack = self._kernel("phast_unpack", weights, 8, 5).on(*topology, *found, below)
@@ -231,7 +237,7 @@ class Unpacker(Resource):
         shared_bytes: int = 0,
         size: int = _SIZE,
     ) -> Kernel:
-        size = min(_SOFTWARE_SIZE if self._device.info.kind == "cpu" else size, self._device.limits.workgroup_size)
+        size = min(_SOFTWARE_SIZE if self._is_software else size, self._device.limits.workgroup_size)
         shader, of_split = of_arrays(self._device, name, arrays)
         return Kernel(
             self._device,
@@ -277,6 +283,11 @@ class Unpacker(Resource):
                 recording.bind(self._bound[0])
                 recording.push(self._bound[0], longest)
                 recording.dispatch(1, count)
+                recording.barrier()
+                groups, lanes = self._groups(count), _SOFTWARE_LANES if self._is_software else _LANES
+                recording.bind(self._fit)
+                recording.push(self._fit, *self._sizes, lanes)
+                recording.dispatch(groups, count)
                 recording.barrier()
                 recording.bind(self._mark)
                 recording.push(self._mark, *self._sizes)
@@ -368,10 +379,13 @@ class Unpacker(Resource):
         else:
             self._found["done"][:count] = 0
 
+    def _groups(self, count: int) -> int:
+        """Return the number of workgroups of each of some paths, where there are many."""
+        return _SOFTWARE_GROUPS if self._is_software else max(_LEAST_GROUPS, _GROUPS // count)
+
     def _record_rounds(self, recording: Recording, count: int) -> None:
         """Record rounds of unpacking some paths, most often all that they need, and what puts them in order."""
-        many = _SOFTWARE_GROUPS if self._device.info.kind == "cpu" else max(_LEAST_GROUPS, _GROUPS // count)
-        for kernel, groups in ((self._unpack, 1), (self._unpack_many, many)):
+        for kernel, groups in ((self._unpack, 1), (self._unpack_many, self._groups(count))):
             recording.bind(kernel)
             recording.push(kernel, *self._sizes, _ROUNDS, ENOUGH)
             recording.dispatch(groups, count)
