@@ -17,7 +17,6 @@ from vkssp.features.geojson import number
 from vkssp.features.quantities import format_distance, format_duration
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import dots, line
-from vkssp.graph import Graph
 from vkssp.graph.streets import Streets
 from vkssp.route_file import PARTS, points_of, route_features, write_route
 
@@ -584,13 +583,19 @@ def without_repeats(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return different
 
 
-def along(graph: Graph, nodes: npt.NDArray[np.uint32], arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
+def along(
+    lat: npt.NDArray[np.float64] | None,
+    lon: npt.NDArray[np.float64] | None,
+    streets: Streets | None,
+    nodes: npt.NDArray[np.uint32],
+    arcs: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64] | None:
     """Return the points along whole consecutive arcs.
 
     Parameters
     ----------
-    graph : Graph
-        The graph.
+    lat, lon, streets
+        As in the graph.
     nodes : numpy.ndarray
         Ids of the nodes passed, at least one.
     arcs : numpy.ndarray
@@ -601,8 +606,8 @@ def along(graph: Graph, nodes: npt.NDArray[np.uint32], arcs: npt.NDArray[np.int6
     numpy.ndarray or None
         Latitude and longitude in degrees, shape (p, 2); None for a graph without coordinates.
     """
-    if graph.lat is None or graph.lon is None:
+    if lat is None or lon is None:
         return None
-    if graph.streets is None or len(arcs) == 0:
-        return np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1)
-    return graph.streets.points_along(arcs)
+    if streets is None or len(arcs) == 0:
+        return np.stack([lat[nodes], lon[nodes]], axis=1)
+    return streets.points_along(arcs)

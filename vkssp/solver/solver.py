@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -611,11 +612,15 @@ class Solver(Resource):
         device, algorithm = self.answered_by
         nodes = np.concatenate([np.array([seeds[seed][0]], np.uint32), graph.head[arcs]])
         streets = graph.streets
-        return Route(
+        return Route.deferring(
+            # Neither function keeps the graph, which has weights.
+            {
+                "points": partial(along, graph.lat, graph.lon, streets, nodes, arcs),
+                "osm_nodes": partial(osm_nodes, streets, nodes),
+            },
             nodes=named(graph, nodes),
             arcs=arcs,
             weight=units.value(weight),
-            points=along(graph, nodes, arcs),
             distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
             duration_s=duration(graph, weight),
             origin=None,
@@ -623,7 +628,8 @@ class Solver(Resource):
             device=device.info.name,
             algorithm=algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
-            osm_nodes=osm_nodes(streets, nodes),
+            parts=None,
+            legs=(),
         )
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
