@@ -10,6 +10,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 64;
+// Both are memory of the host, which takes long to answer.
 layout(std430, binding = 0) readonly restrict buffer Pairs { uvec4 pairs[]; };      // see phast_pairs.comp
 layout(std430, binding = 1) readonly restrict buffer Answers { uvec2 answers[]; };  // see phast_pairs.comp
 // By slot: first pair, number of seeds, and of targets; pairs are those of the first seed first.
@@ -25,23 +26,25 @@ void main() {
     uint lid = gl_LocalInvocationIndex;
     uvec4 search = searches[gl_WorkGroupID.y];
     uint first = search.x, num_targets = search.z, num_pairs = search.y * num_targets;
+    uint own = lid < num_pairs ? answers[first + lid].x : UNREACHABLE;
+    uvec4 own_pair = lid < num_pairs ? pairs[first + lid] : uvec4(0);
     if (lid == 0) {
         best = UNREACHABLE;
         target = NO_INDEX;
         chosen = 0;
     }
     barrier();
-    for (uint i = lid; i < num_pairs; i += WORKGROUP_SIZE) atomicMin(best, answers[first + i].x);
+    for (uint i = lid; i < num_pairs; i += WORKGROUP_SIZE) atomicMin(best, i == lid ? own : answers[first + i].x);
     barrier();
     if (best <= longest) {
         for (uint i = lid; i < num_pairs; i += WORKGROUP_SIZE) {
-            if (answers[first + i].x == best) atomicMin(target, i % num_targets);
+            if ((i == lid ? own : answers[first + i].x) == best) atomicMin(target, i % num_targets);
         }
     }
     barrier();
     for (uint i = lid; i < num_pairs; i += WORKGROUP_SIZE) {
-        if (i % num_targets != target || answers[first + i].x != best) continue;
-        uvec4 pair = pairs[first + i];
+        if (i % num_targets != target || (i == lid ? own : answers[first + i].x) != best) continue;
+        uvec4 pair = i == lid ? own_pair : pairs[first + i];
         jobs[first + atomicAdd(chosen, 1)] = uvec4(first + i, pair.x, pair.z, best);
     }
     barrier();

@@ -16,10 +16,9 @@ layout(constant_id = 1) const uint ROOM = 1024;  // most nodes whose pointers ar
 const uint AT_ONCE = 4;  // arcs whose reads overlap
 layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
-layout(std430, binding = 2) readonly restrict buffer Pairs { uvec4 pairs[]; };   // see phast_pairs.comp
 // By slot: `done`, weight, index of the seed and of the target, number of arcs, place of the first; then the places in
 // arcs_in[] of the arcs of all paths, from seed to target. The twin of RESULT in vkssp/cch/unpack.py.
-layout(std430, binding = 5) writeonly restrict buffer Results { uint results[]; };
+layout(std430, binding = 2) writeonly restrict buffer Results { uint results[]; };
 const uint RESULT_WORDS = 6;
 
 layout(push_constant) uniform Push {
@@ -43,18 +42,19 @@ void keep_head(uint i) {
     atomicExchange(MARK_OF(head), place + 1);
 }
 
-// Return the index of the first seed that is a node with a distance, NO_INDEX if none is.
-uint seed_at(uint rank, uint distance) {
-    for (uint i = 0; i < HEADER.num_seeds; ++i) {
-        uvec4 pair = pairs[HEADER.first_pair + i * HEADER.num_targets];
-        if (pair.x == rank && pair.y == distance) return i;
+// Return the index of the first seed at a node on a shortest path, NO_INDEX if none is there. A seed at such a node, at
+// the distance that the node has, has a shortest path, too, and is among those of the path.
+uint seed_at(uint rank, uint first_pair, uint num_jobs, uint num_targets) {
+    uint found = NO_INDEX;
+    for (uint i = first_pair; i < first_pair + num_jobs; ++i) {
+        if (jobs[i].y == rank) found = min(found, (jobs[i].x - first_pair) / num_targets);
     }
-    return NO_INDEX;
+    return found;
 }
 
-void find_parent(uint place) {
+void find_parent(uint place, uint first_pair, uint num_jobs) {
     uint rank = LIST(place).x, distance = LIST(place).y;
-    bool is_over = seed_at(rank, distance) != NO_INDEX;
+    bool is_over = seed_at(rank, first_pair, num_jobs, 1) != NO_INDEX;
     uint end = first_in[rank + 1];
     for (uint k = first_in[rank]; k < end && !is_over; k += AT_ONCE) {
         uvec2 arcs[AT_ONCE];
@@ -109,6 +109,7 @@ void put_result(uint done, uint length) {
 
 void main() {
     uint lid = gl_LocalInvocationIndex, items = HEADER.num_items;
+    uint first_pair = HEADER.first_pair, num_jobs = HEADER.num_jobs;
     bool fits = items <= most && HEADER.has_no_room == 0;
     if (HEADER.done != 0) {  // not chosen, or the result of an earlier submission
         if (lid == 0 && HEADER.done == LEFT) put_result(LEFT, 0);
@@ -128,8 +129,8 @@ void main() {
         if (lid == 0) put_result(FAILED, 0);
         return;
     }
-    for (uint place = lid; place < count; place += WORKGROUP_SIZE) find_parent(place);
-    if (lid == 0) start = MARK_OF(jobs[HEADER.first_pair].z) - 1;  // NO_INDEX if the target was not found
+    for (uint place = lid; place < count; place += WORKGROUP_SIZE) find_parent(place, first_pair, num_jobs);
+    if (lid == 0) start = MARK_OF(jobs[first_pair].z) - 1;  // NO_INDEX if the target was not found
     synchronize();
     bool is_shared = count <= ROOM, is_found = start < count;
     for (uint place = lid; place < count; place += WORKGROUP_SIZE) MARK_OF(LIST(place).x) = 0;
@@ -161,7 +162,7 @@ void main() {
     uint root = is_found ? pointer(is_shared, from, start).x : 0;
     uint length = is_found ? pointer(is_shared, from, start).y : 0;
     if (lid == 0) {
-        seed = is_found ? seed_at(LIST(root).x, LIST(root).y) : NO_INDEX;
+        seed = is_found ? seed_at(LIST(root).x, first_pair, num_jobs, HEADER.num_targets) : NO_INDEX;
         first_arc = seed == NO_INDEX ? 0 : atomicAdd(headers[0].all_arcs, length);
     }
     barrier();

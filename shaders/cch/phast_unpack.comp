@@ -13,8 +13,8 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 
 shared uint items;
 
-uint find_arcs(uint count) {
-    return atomicAdd(items, count);
+void keep_arc(uvec4 ends, uvec4 more) {
+    put_arc(atomicAdd(items, 1), ends, more, most);
 }
 
 void main() {

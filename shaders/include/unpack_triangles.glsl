@@ -14,8 +14,8 @@ layout(push_constant) uniform Push {
     uint enough;  // arcs found and not replaced yet, from which on many workgroups continue
 };
 
-// Count one or two found arcs and return the place of the first.
-uint find_arcs(uint count);
+// Keep an arc that has been found, to be replaced later, see put_arc.
+void keep_arc(uvec4 ends, uvec4 more);
 
 // Return the place in a list of the ancestor with some depth, NONE if it is not there. Depths rise. A round of the search
 // leaves an eighth of the list by reads that overlap, where a binary search would wait three times.
@@ -47,15 +47,11 @@ void replace(uvec4 arc, uvec4 more, uint rank, uint group, uint low_depth, uint 
     if (first > sum || second != sum - first) return;
     bool is_first_down = is_first(down), is_first_up = is_first(up);
     uint begin_depth = is_up ? low_depth : more.y, end_depth = is_up ? more.y : low_depth;
-    if (!is_first_down && !is_first_up) return;
-    uint place = find_arcs(uint(is_first_down) + uint(is_first_up));
     if (is_first_down) {
-        put_arc(place, uvec4(rank, is_up ? arc.x : arc.y, down, arc.w), uvec4(group, begin_depth, first, 0), most);
-        ++place;
+        keep_arc(uvec4(rank, is_up ? arc.x : arc.y, down, arc.w), uvec4(group, begin_depth, first, 0));
     }
     if (is_first_up) {
-        uvec4 ends = uvec4(rank, is_up ? arc.y : arc.x, up, arc.w + first);
-        put_arc(place, ends, uvec4(group, end_depth, second, 0), most);
+        keep_arc(uvec4(rank, is_up ? arc.y : arc.x, up, arc.w + first), uvec4(group, end_depth, second, 0));
     }
 }
 

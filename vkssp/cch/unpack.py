@@ -62,6 +62,8 @@ _SIZE_OF_CHOICE = 32
 # Number of arcs to be replaced from which on many workgroups continue; their number on a GPU and on a software device;
 # room in the stack of each.
 ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
+# Bytes of an arc in the stack.
+_ENTRY_BYTES = 28
 # Nodes that a sweep and a walk back process on a GPU in the time that unpacking takes for one arc. Software devices
 # sweep more slowly.
 _NODES_AN_ARC = 400
@@ -214,10 +216,12 @@ class Unpacker(Resource):
             mark = self._kernel("phast_mark", weights, 9, 3, entries.constants, entries.shared_bytes)
             self._mark = mark.on(*topology, *found, pairs.labels, entries.buffer(slots, self))
             self._unpack = self._kernel("phast_unpack", weights, 8, 5).on(*topology, *found, below)
-            many = self._kernel("phast_unpack_many", weights, 8, 5, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
+            room = min(_ROOM, (self._device.limits.shared_memory - 4) // _ENTRY_BYTES)
+            shared = _ENTRY_BYTES * room + 4
+            many = self._kernel("phast_unpack_many", weights, 8, 5, {1: room}, shared, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
             shared = 8 * _POINTERS + 4 * (_POINTERS // 32 + 1) + 16
-            self._path = self._kernel("phast_path", [self._arcs_in], 6, 4, {1: _POINTERS}, shared)
+            self._path = self._kernel("phast_path", [self._arcs_in], 5, 4, {1: _POINTERS}, shared)
             # Made last and so closed first: submitted work must end before its buffers are freed.
             self._recording = Recording(self._device, owner=self)
         except BaseException:
@@ -271,7 +275,7 @@ class Unpacker(Resource):
                 bound.close()
             found = self._work, self._marks
             choose = self._choose.on(*buffers, self._searches, *found)
-            path = self._path.on(self._first_in, self._arcs_in, buffers[0], *found, self._results)
+            path = self._path.on(self._first_in, self._arcs_in, self._results, *found)
             self._bound, self._searched = [choose, path], serials
         key = serials, count, longest, self._is_clean
         if self._recording.key != key:
