@@ -11,6 +11,8 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
@@ -144,6 +146,18 @@ def run_all(tasks: Sequence[Callable[[], _Result]]) -> list[_Result]:
         for other in others:
             other.wait()
     return results  # type: ignore[return-value]
+
+
+def run_parts(task: Callable[[int, int], _Result], count: int, least: int) -> list[_Result]:
+    """Run a task on parts of `count` items, each given by its first item and its end, and return the results in order.
+
+    A part has `least` items or more; with fewer than two parts of so many, there is one.
+    """
+    parts = max(1, min(num_cores(), count // least))
+    if parts == 1:
+        return [task(0, count)]
+    bounds = [count * part // parts for part in range(parts + 1)]
+    return run_all([partial(task, *bounds_of_part) for bounds_of_part in pairwise(bounds)])
 
 
 def run_ahead(tasks: Iterable[Callable[[], _Result]], ahead: int) -> Generator[_Result, None, None]:

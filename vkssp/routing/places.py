@@ -93,7 +93,10 @@ def listed_places(
     given = pairs_of(places, names)
     if not given:
         raise QueryError(f"there are no {names}; give at least one")
-    if not all(type(place) is tuple and len(place) == 2 and set(map(type, place)) == {float} for place in given):
+    # An array has become pairs of floats.
+    array: Any = places
+    is_array = isinstance(array, np.ndarray) and array.ndim == 2 and array.dtype.kind in "iuf"
+    if not is_array and not all(type(one) is tuple and len(one) == 2 and {*map(type, one)} == {float} for one in given):
         return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given, first)]
     lat, lon = np.array(given).T
     is_inside = (index.south <= lat) & (lat <= index.north) & (np.maximum(index.west, -180.0) <= lon)
