@@ -16,9 +16,10 @@ layout(constant_id = 1) const uint ROOM = 1024;  // most nodes whose pointers ar
 const uint AT_ONCE = 4;  // arcs whose reads overlap
 layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
-// By slot: `done`, weight, index of the seed and of the target, number of arcs, place of the first; then the places in
-// arcs_in[] of the arcs of all paths, from seed to target. The twin of RESULT in vkssp/cch/unpack.py.
+// By slot: `done`, weight, index of the seed and of the target, number of arcs, place of the first; then the ids
+// of the arcs of all paths, from seed to target. The twin of RESULT in vkssp/cch/unpack.py.
 layout(std430, binding = 2) writeonly restrict buffer Results { uint results[]; };
+layout(std430, binding = 5) readonly restrict buffer ArcIds { WORDS arc_ids[]; };  // by place in arcs_in[]
 const uint RESULT_WORDS = 6;
 
 layout(push_constant) uniform Push {
@@ -171,7 +172,7 @@ void main() {
         for (uint place = lid; place < count; place += WORKGROUP_SIZE) {
             uint depth = pointer(is_shared, from, place).y;
             if (depth == 0 || mark(is_shared, place, 0) == 0) continue;
-            results[RESULT_WORDS * MOST_SLOTS + first_arc + depth - 1] = LIST(place).z;
+            results[RESULT_WORDS * MOST_SLOTS + first_arc + depth - 1] = WORD(arc_ids, LIST(place).z);
         }
     }
     // If the device ended loops early, see check_loops in loop.glsl, the result is not valid.

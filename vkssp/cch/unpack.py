@@ -117,6 +117,7 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     work, marks, below = _sizes(hierarchy, _most(hierarchy, device))
     incoming = 4 * (renumbered.num_nodes + 1) + 8 * renumbered.num_arcs
     needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
+    needed += graph.missing("incoming ids", 4 * renumbered.num_arcs)
     whole = () if can_split(device) else (below, 8 * renumbered.num_arcs)
     if max(work, marks, *whole) > device.limits.buffer or needed > device.free_bytes():
         return False
@@ -194,7 +195,8 @@ class Unpacker(Resource):
         work, marks, _ = _sizes(hierarchy, self._most, slots)
         try:
             below = customized.below()
-            self._first_in, self._arcs_in, self._arc_in = graph.incoming()
+            self._first_in, self._arcs_in, _ = graph.incoming()
+            self._arc_ids = graph.incoming_ids()
             self._work = self._buffer("the paths that are unpacked", work)
             self._marks = self._buffer("the marks of unpacking", marks)
             self._status = self._buffer("the status of unpacking", 4 * STATUS_WORDS, mapped=True)
@@ -221,7 +223,7 @@ class Unpacker(Resource):
             many = self._kernel("phast_unpack_many", weights, 8, 5, {1: room}, shared, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
             shared = 8 * _POINTERS + 4 * (_POINTERS // 32 + 1) + 16
-            self._path = self._kernel("phast_path", [self._arcs_in], 5, 4, {1: _POINTERS}, shared)
+            self._path = self._kernel("phast_path", [self._arcs_in], 6, 4, {1: _POINTERS}, shared)
             # Made last and so closed first: submitted work must end before its buffers are freed.
             self._recording = Recording(self._device, owner=self)
         except BaseException:
@@ -275,7 +277,7 @@ class Unpacker(Resource):
                 bound.close()
             found = self._work, self._marks
             choose = self._choose.on(*buffers, self._searches, *found)
-            path = self._path.on(self._first_in, self._arcs_in, self._results, *found)
+            path = self._path.on(self._first_in, self._arcs_in, self._results, *found, self._arc_ids)
             self._bound, self._searched = [choose, path], serials
         key = serials, count, longest, self._is_clean
         if self._recording.key != key:
@@ -327,7 +329,7 @@ class Unpacker(Resource):
             raise DeviceError(_CONTRADICTION)
         if done != DONE or self._is_cut_short:
             return None
-        return seed, target, self._arc_in[self._arcs[first : first + length]]
+        return seed, target, self._arcs[first : first + length].astype(np.int64)
 
     def paths(self, searches: Searches, longest: int, is_begun: bool) -> UnpackedPaths:
         """Return the paths of some searches, `slots` at most; see `path`."""
@@ -342,7 +344,7 @@ class Unpacker(Resource):
             results["done"] = FAILED
         is_done = results["done"] == DONE
         most = int((results["first"] + results["length"])[is_done].max(initial=0))
-        return UnpackedPaths(results, self._arc_in[self._arcs[:most]])
+        return UnpackedPaths(results, self._arcs[:most].astype(np.int64))
 
     def _end(self, count: int) -> None:
         """Submit more rounds until the paths of all slots are unpacked."""

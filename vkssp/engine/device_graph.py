@@ -12,6 +12,7 @@ from vkssp.engine.arrays import PAIR_BYTES, Array, can_split, make_array, requir
 from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
+from vkssp.gpu.split_buffer import SplitBuffer
 from vkssp.graph import UNREACHABLE
 from vkssp.graph.csr import places_of
 from vkssp.locks import ReentrantLock
@@ -25,7 +26,7 @@ PIECE = 4096
 #: Arcs into a node that one invocation looks at, see `DeviceGraph.by_head`.
 PIECE_IN = 64
 # Names of shared data that is independent of the weights or can be updated when weights change.
-_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "by head", "hierarchy", "labels"}
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "incoming ids", "by head", "hierarchy", "labels"}
 
 
 class DeviceGraph(Resource):
@@ -135,6 +136,18 @@ class DeviceGraph(Resource):
 
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
+
+    def incoming_ids(self) -> Array:
+        """Return the ids of the arcs of `incoming`, uint32, in one buffer or in several as these are."""
+
+        def make() -> Any:
+            _, arcs_in, arc_in = self.incoming()
+            name = "the ids of the incoming arcs"
+            ids = {name: arc_in.astype(np.uint32)}
+            return self.upload_arrays(ids, (name,), split=isinstance(arcs_in, SplitBuffer))[0]
+
+        ids: Array = self.shared("incoming ids", make)
+        return ids
 
     def by_head(self) -> tuple[Array, Array, Array]:
         """Return pieces of at most `PIECE_IN` arcs into a node, tails and weights of the arcs, and their ids.

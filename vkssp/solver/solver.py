@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -28,7 +28,7 @@ from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.found_paths import FoundPaths
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import ends_by_position, ends_of, named, node_of
+from vkssp.prepared.terminals import ends_by_position, ends_of, node_of
 from vkssp.resource import Resource
 from vkssp.route import Route, along, osm_nodes
 from vkssp.solver.accessibility import accessibility, backward
@@ -610,15 +610,9 @@ class Solver(Resource):
             raise NoRouteError(f"no path leads from {ends[0]} to {ends[1].replace('seed', 'target')}")
         weight, seed, _, arcs = found
         device, algorithm = self.answered_by
-        nodes = np.concatenate([np.array([seeds[seed][0]], np.uint32), graph.head[arcs]])
-        streets = graph.streets
+        streets, passed = graph.streets, _Passed(graph, seeds[seed][0], arcs)
         return Route.deferring(
-            # Neither function keeps the graph, which has weights.
-            {
-                "points": partial(along, graph.lat, graph.lon, streets, nodes, arcs),
-                "osm_nodes": partial(osm_nodes, streets, nodes),
-            },
-            nodes=named(graph, nodes),
+            {"nodes": passed.named, "points": passed.points, "osm_nodes": passed.osm_nodes},
             arcs=arcs,
             weight=units.value(weight),
             distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
@@ -1219,6 +1213,33 @@ class Solver(Resource):
             If a distance does not fit into the bits of distances.
         """
         return self._queries.search_paths(seeds, targets)
+
+
+class _Passed:
+    """Nodes that a path passes, made when they are asked for: reads from all over an array take time.
+
+    The graph is not kept, since it has weights.
+    """
+
+    def __init__(self, graph: Graph, first: int, arcs: npt.NDArray[np.int64]) -> None:
+        self._first, self._head, self._arcs = first, graph.head, arcs
+        self._names, self._lat, self._lon, self._streets = graph.names, graph.lat, graph.lon, graph.streets
+
+    @cached_property
+    def _nodes(self) -> Uint32s:
+        return np.concatenate([np.array([self._first], np.uint32), self._head[self._arcs]])
+
+    def named(self) -> npt.NDArray[Any]:
+        """Return the nodes by their names, or by position."""
+        return self._nodes if self._names is None else self._names[self._nodes]
+
+    def points(self) -> npt.NDArray[np.float64] | None:
+        """Return the points on the way."""
+        return along(self._lat, self._lon, self._streets, self._nodes, self._arcs)
+
+    def osm_nodes(self) -> npt.NDArray[np.int64] | None:
+        """Return the nodes of OpenStreetMap."""
+        return osm_nodes(self._streets, self._nodes)
 
 
 def _name(graph: Graph, node: int) -> str:
