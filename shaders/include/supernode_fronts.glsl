@@ -17,10 +17,11 @@ layout(push_constant) uniform Push {
     uint words;  // words of shared memory of a supernode
     uint turns;  // the largest number of turns of a supernode
     uint parts;  // the largest number of parts of the columns of a supernode, each of which has its own invocations
-    uint stages;  // PAIRS, COLUMNS or both
+    uint stages;  // some of those below; with OUTSIDE all columns fit, and parts share the pairs of ancestors
 };
 
-const uint PAIRS = 1, COLUMNS = 2;
+// Arcs between nodes, columns, and pairs of ancestors.
+const uint PAIRS = 1, COLUMNS = 2, OUTSIDE = 4;
 
 shared uint front[FRONT_WORDS];
 
@@ -28,7 +29,7 @@ shared uint front[FRONT_WORDS];
 // `base` on, and the downward one `pairs` words later. Then follow the columns: `count` upward weights of each node, then
 // the downward ones.
 Supernode of_lane;
-uint lane, base, pairs, columns, first_column, count;
+uint lane, base, pairs, columns, part, first_column, count;
 // The first pair and the first entry of a column that an invocation takes, and the step to its next entry: places of
 // nodes and columns. Without them each turn takes as long as divisions and roots.
 uvec2 own_pair, own_entry, next_entry;
@@ -59,20 +60,12 @@ uint arc_to(uint place, uint column) {
     return first_arc_of(of_lane, place) + first_column + column;
 }
 
-// Lower a weight in shared memory, which no other invocation writes to, to the sum of two others.
-void lower(uint word, uint one, uint other) {
-    uint first = front[one], second = front[other];
-    if (first == UNREACHABLE || second == UNREACHABLE) return;
-    uint sum = extend(first, second);
-    if (sum == UNREACHABLE) atomicMax(status.overflow, 1);
-    else if (sum < front[word]) front[word] = sum;
-}
-
-// Process the columns in shared memory.
-void process_columns();
-// Process the pairs of nodes before and after the columns.
-void process_pairs_first();
-void process_pairs_last();
+// Let the nodes have their turns.
+void process_turns();
+#ifdef WITH_OUTSIDE
+// Process the pairs of ancestors of a part.
+void process_outside();
+#endif
 
 // Lower a weight in memory.
 void lower_weight(uint word, uint value) {
@@ -83,13 +76,15 @@ void enumerate_fronts() {
     uint each = WORKGROUP_SIZE / lanes;
     lane = gl_LocalInvocationIndex % lanes;
     uint last = (END - begin) * parts;
+    bool shares_columns = (stages & OUTSIDE) == 0;
     for (uint start = gl_WorkGroupID.x * each; start < last; start += gl_NumWorkGroups.x * each) {
-        uint item = start + gl_LocalInvocationIndex / lanes, part = item % parts;
+        uint item = start + gl_LocalInvocationIndex / lanes;
+        part = item % parts;
         of_lane = SUPERNODE(ORDER(begin + min(item, last - 1) / parts));
         uint ancestor_count = of_lane.num_ancestors, width = (words - 2 * pairs_of(of_lane.size)) / (2 * of_lane.size);
-        first_column = min(part * width, ancestor_count);
+        first_column = shares_columns ? min(part * width, ancestor_count) : 0;
         count = min(width, ancestor_count - first_column);
-        if (item >= last || of_lane.size == 1 || (part > 0 && count == 0)) of_lane.size = 0;
+        if (item >= last || (shares_columns && (of_lane.size == 1 || (part > 0 && count == 0)))) of_lane.size = 0;
         uint size = of_lane.size, entries = size * count;
         base = gl_LocalInvocationIndex / lanes * words;
         pairs = pairs_of(size);
@@ -113,9 +108,10 @@ void enumerate_fronts() {
             }
         }
         barrier();
-        if ((stages & PAIRS) != 0) process_pairs_first();
-        if ((stages & COLUMNS) != 0) {
-            process_columns();
+        process_turns();
+        // Parts that share pairs of ancestors have the same weights; one of them writes them.
+        bool writes = shares_columns || (part == 0 && size > 1);
+        if ((stages & COLUMNS) != 0 && writes) {
             uvec2 entry = own_entry;
             for (uint i = lane; i < entries; i += lanes) {
                 uint arc = arc_to(entry.x, entry.y);
@@ -123,15 +119,16 @@ void enumerate_fronts() {
                 WEIGHT(2 * arc + 1) = front[columns + entries + i];
                 advance(entry);
             }
-            barrier();
         }
-        if ((stages & PAIRS) != 0) process_pairs_last();
-        for (uint t = lane; t < pairs; t += lanes) {
+        for (uint t = lane; t < pairs && writes; t += lanes) {
             uvec2 pair = pair_of_lane(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
             lower_weight(2 * arc, front[base + t]);
             lower_weight(2 * arc + 1, front[base + pairs + t]);
         }
+#ifdef WITH_OUTSIDE
+        if (!shares_columns) process_outside();
+#endif
         barrier();
     }
     check_loops();

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, PAIRS, chain_size, make_kernel, workgroup_size
+from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, OUTSIDE, PAIRS, chain_size, make_kernel, workgroup_size
 from vkssp.cch.recustomized import PartialCustomization, Weights, saves_work
 from vkssp.cch.topology import Batch, Topology, ancestor_counts, largest_array, topologies
 from vkssp.engine.arrays import Array, can_split, of_arrays
@@ -165,17 +165,15 @@ class CustomizedHierarchy(Resource):
         )
         pack = make_kernel(self.weights, "customize_pack", 8, 1, self).on(*parts, marks, self.rows, self.arcs)
         outside, inside = topology.outside, topology.inside
-        basic_outside, perfect_outside = (
-            make_kernel(self.weights, name, 6, 4, self).on(*parts, outside.order)
-            for name in ("customize_basic_outside", "customize_perfect_outside")
-        )
+        basic_outside = make_kernel(self.weights, "customize_basic_outside", 6, 4, self).on(*parts, outside.order)
         prune = make_kernel(self.weights, "customize_prune", 7, 4, self).on(*parts, outside.order, marks)
-        basic_inside, perfect_inside = (
-            make_kernel(self.weights, name, 6, 7, self, is_chain=True).on(*parts, inside.order)
-            for name in ("customize_basic_fronts", "customize_perfect_fronts")
+        basic_fronts, closure, perfect = (
+            make_kernel(self.weights, name, 6, 7, self, is_chain=True)
+            for name in ("customize_basic_fronts", "customize_closure", "customize_perfect")
         )
-        self._steps = list(zip(inside.steps, outside.steps, strict=True))
-        self._outside, self._inside = (basic_outside, perfect_outside, prune), (basic_inside, perfect_inside)
+        self._outside = (basic_outside, prune)
+        self._fronts = (basic_fronts.on(*parts, inside.order), basic_fronts.on(*parts, topology.whole.order))
+        self._closure, self._perfect = closure.on(*parts, inside.order), perfect.on(*parts, topology.columns.order)
         self._begin, self._pack = begin, pack
         self._concerned = Weights(status, self._status, self._given, self.weights, marks, self.rows, self.arcs)
         self._recording = Recording(self.device, owner=self)
@@ -183,8 +181,9 @@ class CustomizedHierarchy(Resource):
 
     def _record(self) -> None:
         """Record the customization of all arcs."""
-        begin, pack, steps = self._begin, self._pack, self._steps
-        (basic_outside, perfect_outside, prune), (basic_inside, perfect_inside) = self._outside, self._inside
+        assert self.topology is not None
+        begin, pack, topology, (basic_outside, prune) = self._begin, self._pack, self.topology, self._outside
+        outside, inside, whole = topology.outside.steps, topology.inside.steps, topology.whole.steps
         status, mapped, given, weights, marks, *_ = self._concerned
         num_given = given.nbytes // 4
         with self._recording.record() as recording:
@@ -201,23 +200,29 @@ class CustomizedHierarchy(Resource):
             recording.dispatch(self._groups(num_given))
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
-            for of_inside, of_outside in reversed(steps):
-                self._record_inside(basic_inside, of_inside, (PAIRS, COLUMNS))
+            for of_inside, of_outside, of_whole in reversed(list(zip(inside, outside, whole, strict=True))):
+                if of_whole:
+                    self._record_whole(of_whole)
+                    recording.barrier()
+                    continue
+                self._record_inside(of_inside)
                 self._record_outside(basic_outside, of_outside)
                 if of_outside:
                     recording.barrier()
+            for of_inside in inside:  # in any order
+                self._record_closure(of_inside)
+            recording.barrier()
             if self._partial is not None:
                 recording.barrier("compute", "transfer")
                 split_buffer.copy_to(recording, weights, self._partial.basic, weights.nbytes)
                 recording.barrier("transfer", "compute")
             recording.timestamp(self._timestamps, 2)
-            for of_inside, of_outside in steps:
-                self._record_outside(perfect_outside, of_outside)
-                if of_outside:
+            for of_columns in topology.columns.steps:
+                if of_columns:
+                    self._record_perfect(of_columns)
                     recording.barrier()
-                self._record_inside(perfect_inside, of_inside, (COLUMNS, PAIRS))
             recording.timestamp(self._timestamps, 3)
-            for _, of_outside in steps:  # in any order
+            for of_outside in outside:  # in any order
                 self._record_outside(prune, of_outside)
             recording.barrier()
             recording.timestamp(self._timestamps, len(_STAGES) - 1)
@@ -237,17 +242,44 @@ class CustomizedHierarchy(Resource):
             self._recording.push(kernel, batch.begin, batch.end, batch.lanes, batch.splits)
             self._recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes))
 
-    def _record_inside(self, kernel: Bindings, batches: list[Batch], order: tuple[int, int]) -> None:
-        """Record the dispatches for nodes of parts, and barriers after them."""
-        passes = [batch.front.passes(order) for batch in batches]
+    def _record_inside(self, batches: list[Batch]) -> None:
+        """Record the dispatches of basic customization for nodes of parts, and barriers after them."""
+        kernel, _ = self._fronts
+        passes = [batch.front.passes((PAIRS, COLUMNS)) for batch in batches]
         for number in range(max(map(len, passes), default=0)):
             self._recording.bind(kernel)
-            for (begin, end, _, _, largest, front), dispatches in zip(batches, passes, strict=True):
+            for batch, dispatches in zip(batches, passes, strict=True):
                 if number < len(dispatches):
-                    parts, stages = dispatches[number]
-                    self._recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
-                    self._recording.dispatch(self._groups((end - begin) * parts * front.lanes, chain_size(self.device)))
+                    self._record_fronts(kernel, batch, *dispatches[number])
             self._recording.barrier()
+
+    def _record_whole(self, batches: list[Batch]) -> None:
+        """Record the dispatches for all of basic customization of parts."""
+        _, kernel = self._fronts
+        self._recording.bind(kernel)
+        for batch in batches:
+            self._record_fronts(kernel, batch, batch.front.parts, PAIRS | COLUMNS | OUTSIDE)
+
+    def _record_closure(self, batches: list[Batch]) -> None:
+        self._recording.bind(self._closure)
+        for batch in batches:
+            if batch.size > 2:  # two nodes have no other node to pass
+                self._record_fronts(self._closure, batch, 1, PAIRS)
+
+    def _record_fronts(self, kernel: Bindings, batch: Batch, parts: int, stages: int) -> None:
+        (begin, end, _, _, largest, front, _), size = batch, chain_size(self.device)
+        self._recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
+        self._recording.dispatch(self._groups((end - begin) * parts * front.lanes, size))
+
+    def _record_perfect(self, batches: list[Batch]) -> None:
+        """Record the dispatches for perfect customization of parts."""
+        self._recording.bind(self._perfect)
+        for batch in batches:
+            blocks = batch.blocks
+            assert blocks is not None
+            self._recording.push(self._perfect, batch.begin, batch.end, *blocks)
+            items = (batch.end - batch.begin) * blocks.parts * blocks.lanes
+            self._recording.dispatch(self._groups(items, chain_size(self.device)))
 
     def _groups(self, items: int, size: int = 0) -> int:
         return min(max(1, -(-items // (size or workgroup_size(self.device)))), self.device.limits.workgroups)

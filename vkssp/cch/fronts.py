@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from vkssp.engine.arrays import Array, of_arrays
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
@@ -17,14 +19,20 @@ from vkssp.resource import Resource
 
 #: Specialization constant of the shaders: words of shared memory of a workgroup.
 WORDS_CONSTANT = 1
-#: Stages of the shaders: arcs between the nodes of a piece, and arcs to its ancestors.
-PAIRS, COLUMNS = 1, 2
+#: Stages of the shaders: arcs between the nodes of a piece, arcs to its ancestors, and arcs between these.
+PAIRS, COLUMNS, OUTSIDE = 1, 2, 4
 #: Most words of shared memory that are used, so that several workgroups fit into a processor of a GPU.
 MOST_WORDS = 11_264
 #: Most nodes of a piece of a supernode, and fewest columns that fit beside them.
 MOST_NODES, _FEWEST_COLUMNS = 64, 8
 #: Entries of columns that an invocation takes in a turn, if there are workgroups for the others.
 COLUMNS_EACH = 4
+# Ancestors of a part of them in perfect customization at most, and those that others are reached over at a time if there
+# is room for so many.
+_WIDTH, _SOFTWARE_WIDTH, _CHUNK = 8, 16, 32
+# Triangles over pairs of ancestors for each invocation, and most workgroups that share these pairs, each of which also
+# does what they have to wait for; workgroups of a dispatch up to which more cost nothing.
+_TRIANGLES_EACH, _MOST_SHARES, _FREE_GROUPS = 16, 8, 264
 #: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65,535 rounds.
 MOST_ROUNDS = 50_000
 
@@ -44,6 +52,20 @@ class Front(NamedTuple):
         if self.parts == 1:
             return [(1, PAIRS | COLUMNS)]
         return [(self.parts if stage == COLUMNS else 1, stage) for stage in order]
+
+
+class Blocks(NamedTuple):
+    """Division of perfect customization, see shaders/cch/customize_perfect.comp.
+
+    Invocations and words for a part of the ancestors of a supernode, ancestors of a part, the largest number of parts,
+    and the largest number of chunks of ancestors that others are reached over.
+    """
+
+    lanes: int
+    words: int
+    width: int
+    parts: int
+    chunks: int
 
 
 def chain_size(device: Device) -> int:
@@ -107,3 +129,59 @@ def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) 
         words = min(words, int((inside + 2 * size * -(-COLUMNS_EACH * lanes // size)).max()))
     columns = ((words - inside) // (2 * size)).clip(min=1)
     return Front(lanes, words, int((-(-num_ancestors // columns)).max(initial=1)))
+
+
+def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) -> Front | None:
+    """Return the same for pieces with all of their columns in shared memory, or None if these do not fit.
+
+    The parts are the workgroups that share the pairs of ancestors.
+    """
+    workgroup, words = chain_size(device), front_words(device)
+    lanes, needed = min(lanes, workgroup), int((size * (size - 1) + 2 * size * num_ancestors).max())
+    if needed > words:
+        return None
+    while words * lanes // workgroup < needed:
+        lanes *= 2
+    parts = 1
+    if lanes == workgroup and device.info.kind != "cpu":
+        triangles = int((size * num_ancestors * (num_ancestors - 1) // 2).max())
+        parts = max(1, min(_MOST_SHARES, -(-triangles // (_TRIANGLES_EACH * lanes)), _FREE_GROUPS // len(size)))
+    return Front(lanes, words * lanes // workgroup, parts)
+
+
+def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations: int, most_rounds: int) -> Blocks:
+    """Return how perfect customization takes pieces of supernodes of some sizes, with so many invocations or more."""
+    workgroup, all_words = chain_size(device), front_words(device)
+    is_software = device.info.kind == "cpu"
+    most = int(num_ancestors.max())
+    width = min(_SOFTWARE_WIDTH if is_software else _WIDTH, most)
+
+    def rounds() -> int:
+        # A pair of ancestors is looked for in some 40 rounds.
+        each = num_ancestors * (40 * width + size + width * size) + 2 * size * size * width
+        return int(each.max())
+
+    def room(words: int) -> Indices:
+        own = np.minimum(width, num_ancestors)
+        made: Indices = (words - size * (size - 1) - 2 * size * own) // (2 * (size + own))
+        return made
+
+    # The results need the room of so many of a chunk.
+    while width > 1 and (
+        (room(all_words) < np.minimum(width, num_ancestors)).any()
+        or (is_software and rounds() > most_rounds * workgroup)
+    ):
+        width //= 2
+    parts = -(-most // width)
+    lanes = most * width
+    if is_software:
+        lanes = -(-rounds() // most_rounds)
+    else:
+        lanes = min(lanes, max(lanes // 4, invocations // (len(size) * parts)))
+    lanes = min(workgroup, 1 << max(0, lanes - 1).bit_length())
+    wanted = np.minimum(num_ancestors, max(width, _CHUNK))
+    while lanes < workgroup and (room(all_words * lanes // workgroup) < wanted).any():
+        lanes *= 2
+    words = all_words * lanes // workgroup
+    chunk = np.minimum(room(words), num_ancestors)
+    return Blocks(lanes, words, width, parts, int((-(-num_ancestors // chunk)).max()))

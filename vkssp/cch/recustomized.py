@@ -14,7 +14,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cch.fronts import COLUMNS, PAIRS, Front, chain_size, front_of, make_kernel, workgroup_size
+from vkssp.cch.fronts import (
+    COLUMNS,
+    MOST_ROUNDS,
+    PAIRS,
+    Blocks,
+    Front,
+    blocks_of,
+    chain_size,
+    front_of,
+    make_kernel,
+    workgroup_size,
+)
 from vkssp.cch.topology import Topology, splits_of
 from vkssp.engine.arrays import Array
 from vkssp.gpu.buffer import Buffer
@@ -45,6 +56,8 @@ _LANES, _MOST_COPYING, _MOST_LANES = 64, 1 << 12, 1 << 16
 # Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
 _MOST_SHARES, _MOST_SLICES = 32, 8
 SLICE = 64
+# Invocations of a step that keep a GPU busy, in perfect customization.
+_INVOCATIONS = 1 << 16
 
 
 class Weights(NamedTuple):
@@ -75,6 +88,7 @@ class _Step(NamedTuple):
     outside: int
     splits: int
     front: Front | None
+    blocks: Blocks | None
     size: int
     shares: int
     slices: int
@@ -190,17 +204,15 @@ class PartialCustomization(Resource):
         begin = make_kernel(self.basic, "recustomize_begin", 9, 0, self).on(*of_basic, *lists, change, self.given)
         given = make_kernel(self.basic, "customize_weights", 3, 1, self).on(self.given, topology.places, self.basic)
         gather = make_kernel(self.basic, "recustomize_gather", 9, 1, self).on(*of_basic, *lists, change, below)
-        fronts = [
+        basic_fronts, closure, perfect = (
             make_kernel(self.basic, name, 7, 7, self, is_chain=True).on(*values, *lists)
             for name, values in (
                 ("customize_basic_fronts_listed", of_basic),
-                ("customize_perfect_fronts_listed", of_perfect),
+                ("customize_closure_listed", of_basic),
+                ("customize_perfect_listed", of_perfect),
             )
-        ]
-        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 5, self).on(*of_basic, *lists)
-        perfect_outside = make_kernel(self.basic, "customize_perfect_outside_listed", 7, 5, self).on(
-            *of_perfect, *lists
         )
+        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 5, self).on(*of_basic, *lists)
         restore = make_kernel(self.basic, "recustomize_restore", 10, 3, self).on(
             *(*of_perfect, self.basic, listed, state, change, before, weights.marks)
         )
@@ -232,18 +244,20 @@ class PartialCustomization(Resource):
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
             for number, step in reversed(list(enumerate(steps))):
-                self._record_fronts(fronts[0], number, step, (PAIRS, COLUMNS))
+                self._record_fronts(basic_fronts, number, step)
                 if step.outside:
                     self._record_outside(basic_outside, number, step)
                     recording.barrier()
+            for number, step in enumerate(steps):  # in any order
+                self._record_closure(closure, number, step)
+            recording.barrier()
             recording.timestamp(self._timestamps, 2)
             for number, step in enumerate(steps):
                 self._record(restore, number, step, step.copying)
                 recording.barrier()
-                if step.outside:
-                    self._record_outside(perfect_outside, number, step)
+                if step.blocks is not None:
+                    self._record_perfect(perfect, number, step)
                     recording.barrier()
-                self._record_fronts(fronts[1], number, step, (COLUMNS, PAIRS))
                 each = step.shares * step.slices
                 recording.bind(spread)
                 recording.push(spread, step.first, number, step.shares, step.slices, hierarchy.num_nodes)
@@ -284,6 +298,9 @@ class PartialCustomization(Resource):
             else:
                 copying = _power(min(max(arcs, _LANES), _MOST_COPYING))
             front = front_of(self.device, size, count, chain_size(self.device))
+            blocks = None
+            if len(above := count > 0) and above.any():
+                blocks = blocks_of(self.device, size[above], count[above], _INVOCATIONS, MOST_ROUNDS)
             steps.append(
                 _Step(
                     first,
@@ -292,6 +309,7 @@ class PartialCustomization(Resource):
                     _power(min(_MOST_LANES, pairs * splits)) if pairs else 0,
                     splits,
                     front if largest > 1 else None,
+                    blocks,
                     largest,
                     _power(min(_MOST_SHARES, largest)),
                     _power(min(_MOST_SLICES, int(most_below[which].max()) // SLICE)),
@@ -311,15 +329,31 @@ class PartialCustomization(Resource):
         fewest = step.outside if self.device.info.kind == "cpu" else min(step.outside, workgroup_size(self.device))
         self._record(kernel, number, step, step.outside, step.splits, fewest)
 
-    def _record_fronts(self, kernel: Bindings, number: int, step: _Step, order: tuple[int, int]) -> None:
-        """Record dispatches for the nodes of listed parts of a step, and barriers."""
+    def _record_fronts(self, kernel: Bindings, number: int, step: _Step) -> None:
+        """Record dispatches of basic customization for the nodes of listed parts of a step, and barriers."""
         if step.front is not None:
-            lanes, words, _ = step.front
-            for parts, stages in step.front.passes(order):
-                self._recording.bind(kernel)
-                self._recording.push(kernel, step.first, number, lanes, words, step.size - 1, parts, stages)
-                self._recording.dispatch(self._groups(-(-step.length * parts * lanes // chain_size(self.device))))
+            for parts, stages in step.front.passes((PAIRS, COLUMNS)):
+                self._record_front(kernel, number, step, step.front, parts, stages)
                 self._recording.barrier()
+
+    def _record_closure(self, kernel: Bindings, number: int, step: _Step) -> None:
+        if step.front is not None and step.size > 2:
+            self._record_front(kernel, number, step, step.front, 1, PAIRS)
+
+    def _record_front(self, kernel: Bindings, number: int, step: _Step, front: Front, parts: int, stages: int) -> None:
+        lanes, words, _ = front
+        self._recording.bind(kernel)
+        self._recording.push(kernel, step.first, number, lanes, words, step.size - 1, parts, stages)
+        self._recording.dispatch(self._groups(-(-step.length * parts * lanes // chain_size(self.device))))
+
+    def _record_perfect(self, kernel: Bindings, number: int, step: _Step) -> None:
+        """Record the dispatch of perfect customization for listed parts of a step."""
+        blocks = step.blocks
+        assert blocks is not None
+        self._recording.bind(kernel)
+        self._recording.push(kernel, step.first, number, *blocks)
+        items = step.length * blocks.parts * blocks.lanes
+        self._recording.dispatch(self._groups(-(-items // chain_size(self.device))))
 
     @property
     def _most_groups(self) -> int:

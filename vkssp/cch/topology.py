@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch import top as at_top
-from vkssp.cch.fronts import MOST_ROUNDS, Front, front_of, piece_size
+from vkssp.cch.fronts import MOST_ROUNDS, Blocks, Front, blocks_of, chain_size, front_of, piece_size, whole_front_of
 from vkssp.cch.pieces import Pieces, most_pieces, pieces_of
 from vkssp.engine.arrays import Array, can_split, make_array
 from vkssp.gpu.buffer import Buffer
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
     """Dispatch of customization: bounds in a list of parts, invocations of each, and the largest size of one.
 
     `splits` is how many invocations share the nodes of a part for a pair of ancestors. `front` says how workgroups take
-    parts in shared memory.
+    parts in shared memory, or `blocks`, in perfect customization.
     """
 
     begin: int
@@ -64,6 +64,7 @@ class Batch(NamedTuple):
     splits: int
     size: int
     front: Front
+    blocks: Blocks | None = None
 
 
 class Stages(NamedTuple):
@@ -79,6 +80,13 @@ class Stages(NamedTuple):
 
     order: Buffer
     steps: list[list[Batch]]
+
+
+class _Order(NamedTuple):
+    """Parts in an order, and of each batch its step, its bounds there, and its parts."""
+
+    parts: Uint32s
+    batches: list[tuple[int, int, int, Indices]]
 
 
 def ancestor_counts(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
@@ -129,6 +137,12 @@ def _pairs_of(parts: Pieces) -> tuple[Indices, Indices]:
     return outside, np.where(size > 1, longest * (longest - 1) // 2 - outside, 0)
 
 
+def _columns_of(parts: Pieces) -> Indices:
+    """Return the number of columns of each part, or 0 if perfect customization has nothing to do."""
+    count = parts.size * parts.num_ancestors
+    return np.where(count > 1, count, 0)
+
+
 def splits_of(device: Device, size: int, pairs: int) -> int:
     """Return how many invocations share the nodes of parts of some size, for so many pairs of ancestors altogether."""
     if device.info.kind == "cpu":
@@ -160,6 +174,11 @@ class Topology(Resource):
         The parts that customization takes one by one.
     outside, inside : Stages
         Parts for pairs of their ancestors, and for triangles that have two nodes in them; see `customize_*.comp`.
+    whole : Stages
+        Parts for both at once in basic customization, in those steps where all of them fit into shared memory; the others
+        have no dispatches here.
+    columns : Stages
+        Parts for perfect customization.
     """
 
     supernodes: Array
@@ -173,6 +192,8 @@ class Topology(Resource):
     pieces: Pieces
     outside: Stages
     inside: Stages
+    whole: Stages
+    columns: Stages
 
     def __init__(self, owner: Topologies, hierarchy: Hierarchy, graph: Graph) -> None:
         self.device, self.hierarchy, self._is_split = owner.device, hierarchy, is_split(owner.device, hierarchy)
@@ -261,6 +282,8 @@ class Topology(Resource):
         outside, inside = _pairs_of(self.pieces)
         self.outside = self._stages("pairs of ancestors", outside, 1)
         self.inside = self._stages("nodes of supernodes", inside, self.pieces.size)
+        self.whole = self._whole_stages(outside, inside)
+        self.columns = self._column_stages()
 
     def _divide(self, supernodes: Values) -> tuple[Values, Uint32s]:
         """Return the pieces of large supernodes as supernodes, and the ancestors of all of them."""
@@ -282,31 +305,68 @@ class Topology(Resource):
 
     def _stages(self, name: str, pairs: Indices, rounds: Indices | int) -> Stages:
         """Return the parts that have pairs, by step, in dispatches for similar numbers of pairs."""
-        parts = self.pieces
-        chosen = np.flatnonzero(pairs)
-        step = parts.step[chosen]
-        work = np.log2(np.maximum(1, pairs[chosen])).astype(np.int64)
-        by_work = np.lexsort((work, step))
-        chosen, step, work = chosen[by_work], step[by_work], work[by_work]
-        steps: list[list[Batch]] = [[] for _ in range(parts.num_steps)]
-        bounds = np.flatnonzero(np.diff(step * 64 + work)) + 1
+        parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(pairs)
         all_rounds = pairs * rounds * (_ROUNDS + parts.size)
-        for begin, end in pairwise([0, *bounds.tolist(), len(chosen)]):
-            if begin == end:
-                continue
-            which = chosen[begin:end]
+        for number, begin, end, which in order.batches:
             most = int(pairs[which].max())
             splits = splits_of(self.device, int(parts.size[which].max()), (end - begin) * most)
-            if self.device.info.kind == "cpu":
-                # A software device gains nothing from lanes, but may end long loops.
-                wanted = float(all_rounds[which].max()) / MOST_ROUNDS
-            else:
-                wanted = min(most * splits, max(most * splits / _PAIRS_EACH, _INVOCATIONS / (end - begin)))
-            lanes = 2 ** math.ceil(math.log2(min(max(wanted, 1.0), _MOST_LANES)))
+            lanes = self._lanes(most * splits, end - begin, all_rounds[which])
             front = front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes)
-            steps[int(step[begin])].append(Batch(begin, end, lanes, splits, int(parts.size[which].max()), front))
-        order = np.append(parts.part[chosen], 0).astype(np.uint32)
-        return Stages(self._upload(f"the order of {name}", order), steps)
+            steps[number].append(Batch(begin, end, lanes, splits, int(parts.size[which].max()), front))
+        return Stages(self._upload(f"the order of {name}", order.parts), steps)
+
+    def _whole_stages(self, outside: Indices, inside: Indices) -> Stages:
+        """Return the parts of those steps where all fit into shared memory."""
+        parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(np.maximum(outside, inside))
+        all_rounds = (inside * parts.size + outside) * (_ROUNDS + parts.size)
+        most_rounds, too_large = MOST_ROUNDS * chain_size(self.device), set()
+        for number, begin, end, which in order.batches:
+            most = int(max(outside[which].max(), inside[which].max()))
+            lanes = self._lanes(most, end - begin, all_rounds[which])
+            front = whole_front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes)
+            if front is None or (self.device.info.kind == "cpu" and all_rounds[which].max() > most_rounds):
+                too_large.add(number)
+            else:
+                steps[number].append(Batch(begin, end, front.lanes, 1, int(parts.size[which].max()), front))
+        for number in too_large:
+            steps[number] = []
+        return Stages(self._upload("the order of supernodes", order.parts), steps)
+
+    def _column_stages(self) -> Stages:
+        """Return the parts that have ancestors, for perfect customization."""
+        parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(_columns_of(self.pieces))
+        for number, begin, end, which in order.batches:
+            size, count = parts.size[which], parts.num_ancestors[which]
+            blocks = blocks_of(self.device, size, count, _INVOCATIONS, MOST_ROUNDS)
+            front = Front(blocks.lanes, blocks.words, blocks.parts)
+            steps[number].append(Batch(begin, end, blocks.lanes, 1, int(size.max()), front, blocks))
+        return Stages(self._upload("the order of columns", order.parts), steps)
+
+    def _no_dispatches(self) -> list[list[Batch]]:
+        return [[] for _ in range(self.pieces.num_steps)]
+
+    def _by_work(self, work: Indices) -> _Order:
+        """Return the parts that have work, by step, and in a step by the binary logarithm of the work."""
+        chosen = np.flatnonzero(work)
+        step, exponent = self.pieces.step[chosen], np.log2(np.maximum(1, work[chosen])).astype(np.int64)
+        by_work = np.lexsort((exponent, step))
+        chosen, step, exponent = chosen[by_work], step[by_work], exponent[by_work]
+        bounds = np.flatnonzero(np.diff(step * 64 + exponent)) + 1
+        batches = [
+            (int(step[begin]), begin, end, chosen[begin:end])
+            for begin, end in pairwise([0, *bounds.tolist(), len(chosen)])
+            if begin < end
+        ]
+        return _Order(np.append(self.pieces.part[chosen], 0).astype(np.uint32), batches)
+
+    def _lanes(self, most: int, count: int, rounds: Indices) -> int:
+        """Return the invocations of each of some parts: for the largest work and the rounds of each, a power of two."""
+        if self.device.info.kind == "cpu":
+            # A software device gains nothing from lanes, but may end long loops.
+            wanted = float(rounds.max()) / MOST_ROUNDS
+        else:
+            wanted = min(most, max(most / _PAIRS_EACH, _INVOCATIONS / count))
+        return int(2 ** math.ceil(math.log2(min(max(wanted, 1.0), _MOST_LANES))))
 
     def array(self, name: str, nbytes: int, item_bytes: int, owner: Resource | None = None) -> Array:
         """Return an array in one buffer or, if the hierarchy is too large for that, in several."""
@@ -350,7 +410,9 @@ class Topologies(Resource):
         if self._of(hierarchy, graph) is not None:
             return 0
         parts = pieces_of(hierarchy, piece_size(self.device))
-        ordered = sum(int(np.count_nonzero(pairs)) for pairs in _pairs_of(parts)) + 2
+        outside, inside = _pairs_of(parts)
+        orders = (outside, inside, np.maximum(outside, inside), _columns_of(parts))
+        ordered = sum(int(np.count_nonzero(work)) + 1 for work in orders)
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
         count = len(parts.supernode)
         of_nodes += SUPERNODE.itemsize * count + 4 * int(parts.num_ancestors[len(parts.size) - count :].sum())
