@@ -27,8 +27,8 @@ MOST_WORDS = 11_264
 MOST_NODES, _FEWEST_COLUMNS = 64, 8
 #: Entries of columns that an invocation takes in a turn, if there are workgroups for the others.
 COLUMNS_EACH = 4
-# Ancestors of a part of them in perfect customization at most, and those that others are reached over at a time if there
-# is room for so many.
+# Ancestors of a part of them in perfect customization at most, and those that others are reached over at a time if
+# there is room.
 _WIDTH, _SOFTWARE_WIDTH, _CHUNK = 8, 16, 32
 # Triangles over pairs of ancestors for each invocation, and most workgroups that share these pairs, each of which also
 # does what they have to wait for; workgroups of a dispatch up to which more cost nothing.

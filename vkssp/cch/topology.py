@@ -175,8 +175,8 @@ class Topology(Resource):
     outside, inside : Stages
         Parts for pairs of their ancestors, and for triangles that have two nodes in them; see `customize_*.comp`.
     whole : Stages
-        Parts for both at once in basic customization, in those steps where all of them fit into shared memory; the others
-        have no dispatches here.
+        Parts for both at once in basic customization, in those steps where all of them fit into shared memory; other
+        steps have no dispatches here.
     columns : Stages
         Parts for perfect customization.
     """
