@@ -9,6 +9,9 @@
 #include "hierarchy.glsl"
 #include "supernode_pairs.glsl"
 #include "arc_between.glsl"
+#ifdef LISTED
+layout(std430, binding = 7) coherent buffer Marks { WORDS is_needless[]; };  // by arc
+#endif
 
 // Words of shared memory.
 layout(constant_id = 1) const uint FRONT_WORDS = 4096;
@@ -62,6 +65,9 @@ void main() {
             uint arc = first_arc_of(s, t / own) + first + t % own;
             front[mine + t] = WEIGHT(2 * arc);
             front[mine + count + t] = WEIGHT(2 * arc + 1);
+#ifdef LISTED
+            MUTABLE_WORD(is_needless, arc) = 0;  // until it is marked again
+#endif
         }
         for (uint turn = 0; turn < chunks; ++turn) {
             uint begun = min(turn * chunk, total), here = min(chunk, total - begun);

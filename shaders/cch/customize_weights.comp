@@ -17,6 +17,7 @@ const uint NOWHERE = 0xFFFFFFFFu;  // a loop
 
 void main() {
     for (uint i = gl_GlobalInvocationID.x; i < count; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
-        if (place[i] != NOWHERE) atomicMin(WEIGHT(place[i]), given[i]);
+        // After a change of few weights, nearly no arc is heavier.
+        if (place[i] != NOWHERE && given[i] < WEIGHT(place[i])) atomicMin(WEIGHT(place[i]), given[i]);
     }
 }

@@ -11,6 +11,10 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "weights.glsl"
 #include "affected.glsl"
 #include "change.glsl"
+
+void note_part(uint group, uint first) {
+}
+
 layout(std430, binding = 8) writeonly restrict buffer Given { uint given[]; };  // weights of the graph's arcs
 
 void main() {

@@ -13,6 +13,10 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 #include "affected.glsl"
 #include "change.glsl"
+
+void note_part(uint group, uint first) {
+}
+
 layout(std430, binding = 8) readonly restrict buffer Below { WORDS below[]; };  // see supernodes_below in topology.py
 #include "arc_between.glsl"
 

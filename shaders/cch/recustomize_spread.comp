@@ -1,19 +1,22 @@
 // Partial customization: lists the supernodes for which an arc of a listed one matters that has another weight now: a
 // path from one of their nodes over the arc was as light as the arc that stands for it, or is now. Otherwise neither
-// their weights nor the marks of their arcs change.
+// their weights nor the marks of their arcs change. Perfect customization of those that are listed begins here, too.
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define WITHOUT_SUPERNODE_OF
 #include "distance.glsl"
 #include "hierarchy.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #define BY_ARC
+#define WEIGHTS_ACCESS coherent
 #include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 #include "affected.glsl"
 #include "change.glsl"
-layout(std430, binding = 8) readonly restrict buffer Before { uvec2 before[]; };
+#define BASIC_BINDING 1
+#include "restored.glsl"
 layout(std430, binding = 9) readonly restrict buffer Below { WORDS below[]; };  // see supernodes_below in topology.py
 
 layout(push_constant) uniform Push {
@@ -27,7 +30,18 @@ layout(push_constant) uniform Push {
 const uint ROOM = 256;
 shared uint changed[ROOM];  // arcs of a node, by their places
 shared uint num_changed;
+// Parts that the workgroup has listed, and where their arcs begin among those before the change.
+shared uvec2 found[ROOM];
+shared uint num_found;
 shared uint had_given_up;  // for all invocations alike, since others may give up meanwhile
+
+void note_part(uint group, uint first) {
+    uint place = atomicAdd(num_found, 1);
+    if (place < ROOM) found[place] = uvec2(group, first);
+    else restore_part(group, first, 0, 1);
+}
+
+const uint LANES = 16;  // invocations for a part that was listed
 
 // Whether a sum of two weights is finite and no more than a third one.
 bool reaches(uint one, uint other, uint least) {
@@ -74,7 +88,7 @@ void process_node(Supernode s, uint place, uint first_before, uint slice) {
     uint row = first_arc_of(s, place), columns = s.num_ancestors + place, node = s.first_node + place;
     uint first = WORD(below, node) + slice, end = WORD(below, node + 1);
     for (uint start = 0; start < columns; start += ROOM) {
-        if (gl_LocalInvocationIndex == 0) num_changed = 0;
+        if (gl_LocalInvocationIndex == 0) num_changed = num_found = 0;
         barrier();
         for (uint i = start + gl_LocalInvocationIndex; i < min(start + ROOM, columns); i += WORKGROUP_SIZE) {
             if (WEIGHTS(row + i) != before[first_before + row - s.first_arc + i]) changed[atomicAdd(num_changed, 1)] = i;
@@ -87,6 +101,10 @@ void process_node(Supernode s, uint place, uint first_before, uint slice) {
                                                  : s.first_node + column - s.num_ancestors;
             process_below(first + t / count * slices, high, before[first_before + row - s.first_arc + column],
                           WEIGHTS(row + column));
+        }
+        barrier();
+        for (uint t = gl_LocalInvocationIndex / LANES; t < min(num_found, ROOM); t += WORKGROUP_SIZE / LANES) {
+            restore_part(found[t].x, found[t].y, gl_LocalInvocationIndex % LANES, LANES);
         }
         barrier();
     }

@@ -24,6 +24,10 @@ bool is_listed(uint group) {
     return listed[change.first_mark + group].x == change.number;
 }
 
+// Called for each part that is added to a list: a supernode or piece, and where its arcs begin among the weights before
+// the change.
+void note_part(uint group, uint first);
+
 // Add a supernode that is not divided, or a piece of one, to the list of a step.
 void add_part(uint group, uint step) {
     Supernode s = SUPERNODE(group);
@@ -32,6 +36,8 @@ void add_part(uint group, uint step) {
     if (first + arcs > change.room) {
         atomicMax(state.gave_up, 1);
         first = 0;  // the results are not used
+    } else {
+        note_part(group, first);
     }
     listed[place] = uvec2(group, first);
 }

@@ -26,7 +26,9 @@ layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict b
 layout(std430, binding = 0) readonly restrict buffer Supernodes { Supernode supernodes[]; };
 #define SUPERNODE(i) supernodes[i]
 #endif
+#ifndef WITHOUT_SUPERNODE_OF  // for kernels that have another buffer there
 layout(std430, binding = 1) readonly restrict buffer SupernodeOf { uint supernode_of[]; };
+#endif
 // Result of the dispatches; some kernels have further words, STATUS_WORDS.
 layout(std430, binding = 2) coherent buffer StatusBuffer {
     uint cut_short;

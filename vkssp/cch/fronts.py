@@ -131,8 +131,16 @@ def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) 
     return Front(lanes, words, int((-(-num_ancestors // columns)).max(initial=1)))
 
 
-def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) -> Front | None:
-    """Return the same for pieces with all of their columns in shared memory, or None if these do not fit.
+def whole_rounds(size: Indices, num_ancestors: Indices) -> Indices:
+    """Return the rounds of all of basic customization of pieces, by one invocation each."""
+    longest = num_ancestors + size
+    # A pair of ancestors is looked for in some 32 rounds.
+    made: Indices = size * longest * longest // 2 + 32 * num_ancestors * num_ancestors // 2
+    return made
+
+
+def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int, count: int) -> Front | None:
+    """Return the same for `count` pieces with all of their columns in shared memory, or None if these do not fit.
 
     The parts are the workgroups that share the pairs of ancestors.
     """
@@ -145,7 +153,7 @@ def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, lanes:
     parts = 1
     if lanes == workgroup and device.info.kind != "cpu":
         triangles = int((size * num_ancestors * (num_ancestors - 1) // 2).max())
-        parts = max(1, min(_MOST_SHARES, -(-triangles // (_TRIANGLES_EACH * lanes)), _FREE_GROUPS // len(size)))
+        parts = max(1, min(_MOST_SHARES, -(-triangles // (_TRIANGLES_EACH * lanes)), _FREE_GROUPS // count))
     return Front(lanes, words * lanes // workgroup, parts)
 
 

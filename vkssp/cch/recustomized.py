@@ -17,6 +17,7 @@ import numpy.typing as npt
 from vkssp.cch.fronts import (
     COLUMNS,
     MOST_ROUNDS,
+    OUTSIDE,
     PAIRS,
     Blocks,
     Front,
@@ -24,6 +25,8 @@ from vkssp.cch.fronts import (
     chain_size,
     front_of,
     make_kernel,
+    whole_front_of,
+    whole_rounds,
     workgroup_size,
 )
 from vkssp.cch.topology import Topology, splits_of
@@ -56,6 +59,8 @@ _LANES, _MOST_COPYING, _MOST_LANES = 64, 1 << 12, 1 << 16
 # Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
 _MOST_SHARES, _MOST_SLICES = 32, 8
 SLICE = 64
+# Parts that are listed in a step, mostly.
+_FEW = 32
 # Invocations of a step that keep a GPU busy, in perfect customization.
 _INVOCATIONS = 1 << 16
 
@@ -88,6 +93,7 @@ class _Step(NamedTuple):
     outside: int
     splits: int
     front: Front | None
+    whole: Front | None
     blocks: Blocks | None
     size: int
     shares: int
@@ -204,20 +210,19 @@ class PartialCustomization(Resource):
         begin = make_kernel(self.basic, "recustomize_begin", 9, 0, self).on(*of_basic, *lists, change, self.given)
         given = make_kernel(self.basic, "customize_weights", 3, 1, self).on(self.given, topology.places, self.basic)
         gather = make_kernel(self.basic, "recustomize_gather", 9, 1, self).on(*of_basic, *lists, change, below)
-        basic_fronts, closure, perfect = (
+        basic_fronts, closure = (
             make_kernel(self.basic, name, 7, 7, self, is_chain=True).on(*values, *lists)
-            for name, values in (
-                ("customize_basic_fronts_listed", of_basic),
-                ("customize_closure_listed", of_basic),
-                ("customize_perfect_listed", of_perfect),
-            )
+            for name, values in (("customize_basic_fronts_listed", of_basic), ("customize_closure_listed", of_basic))
+        )
+        perfect = make_kernel(self.basic, "customize_perfect_listed", 8, 7, self, is_chain=True).on(
+            *of_perfect, *lists, weights.marks
         )
         basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 5, self).on(*of_basic, *lists)
-        restore = make_kernel(self.basic, "recustomize_restore", 10, 3, self).on(
-            *(*of_perfect, self.basic, listed, state, change, before, weights.marks)
+        restore = make_kernel(self.basic, "recustomize_restore", 9, 3, self).on(
+            *(*of_perfect, self.basic, listed, state, change, before)
         )
         spread = make_kernel(self.basic, "recustomize_spread", 10, 5, self).on(
-            *of_perfect, *lists, change, before, below
+            *(topology.supernodes, self.basic, status, weights.weights), *lists, change, before, below
         )
         prune = make_kernel(self.basic, "customize_prune_listed", 8, 5, self).on(*of_perfect, *lists, weights.marks)
         pack = make_kernel(self.basic, "recustomize_pack", 10, 3, self).on(
@@ -245,7 +250,7 @@ class PartialCustomization(Resource):
             recording.timestamp(self._timestamps, 1)
             for number, step in reversed(list(enumerate(steps))):
                 self._record_fronts(basic_fronts, number, step)
-                if step.outside:
+                if step.outside and step.whole is None:
                     self._record_outside(basic_outside, number, step)
                     recording.barrier()
             for number, step in enumerate(steps):  # in any order
@@ -254,7 +259,8 @@ class PartialCustomization(Resource):
             recording.timestamp(self._timestamps, 2)
             for number, step in enumerate(steps):
                 self._record(restore, number, step, step.copying)
-                recording.barrier()
+            recording.barrier()
+            for number, step in enumerate(steps):
                 if step.blocks is not None:
                     self._record_perfect(perfect, number, step)
                     recording.barrier()
@@ -298,6 +304,7 @@ class PartialCustomization(Resource):
             else:
                 copying = _power(min(max(arcs, _LANES), _MOST_COPYING))
             front = front_of(self.device, size, count, chain_size(self.device))
+            at_once = self._whole_front(size, count)
             blocks = None
             if len(above := count > 0) and above.any():
                 blocks = blocks_of(self.device, size[above], count[above], _INVOCATIONS, MOST_ROUNDS)
@@ -309,6 +316,7 @@ class PartialCustomization(Resource):
                     _power(min(_MOST_LANES, pairs * splits)) if pairs else 0,
                     splits,
                     front if largest > 1 else None,
+                    at_once,
                     blocks,
                     largest,
                     _power(min(_MOST_SHARES, largest)),
@@ -316,6 +324,13 @@ class PartialCustomization(Resource):
                 )
             )
         return steps
+
+    def _whole_front(self, size: Indices, count: Indices) -> Front | None:
+        """Return how workgroups take parts for all of basic customization, or None if some do not fit."""
+        lanes = chain_size(self.device)
+        if self.device.info.kind == "cpu" and whole_rounds(size, count).max() > MOST_ROUNDS * lanes:
+            return None
+        return whole_front_of(self.device, size, count, lanes, _FEW)
 
     def _record(self, kernel: Bindings, number: int, step: _Step, lanes: int, *more: int) -> None:
         """Record a dispatch for the listed parts of a step with so many invocations each."""
@@ -331,7 +346,10 @@ class PartialCustomization(Resource):
 
     def _record_fronts(self, kernel: Bindings, number: int, step: _Step) -> None:
         """Record dispatches of basic customization for the nodes of listed parts of a step, and barriers."""
-        if step.front is not None:
+        if step.whole is not None:
+            self._record_front(kernel, number, step, step.whole, step.whole.parts, PAIRS | COLUMNS | OUTSIDE)
+            self._recording.barrier()
+        elif step.front is not None:
             for parts, stages in step.front.passes((PAIRS, COLUMNS)):
                 self._record_front(kernel, number, step, step.front, parts, stages)
                 self._recording.barrier()

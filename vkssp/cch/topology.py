@@ -17,7 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch import top as at_top
-from vkssp.cch.fronts import MOST_ROUNDS, Blocks, Front, blocks_of, chain_size, front_of, piece_size, whole_front_of
+from vkssp.cch.fronts import (
+    MOST_ROUNDS,
+    Blocks,
+    Front,
+    blocks_of,
+    chain_size,
+    front_of,
+    piece_size,
+    whole_front_of,
+    whole_rounds,
+)
 from vkssp.cch.pieces import Pieces, most_pieces, pieces_of
 from vkssp.engine.arrays import Array, can_split, make_array
 from vkssp.gpu.buffer import Buffer
@@ -318,12 +328,12 @@ class Topology(Resource):
     def _whole_stages(self, outside: Indices, inside: Indices) -> Stages:
         """Return the parts of those steps where all fit into shared memory."""
         parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(np.maximum(outside, inside))
-        all_rounds = (inside * parts.size + outside) * (_ROUNDS + parts.size)
+        all_rounds = whole_rounds(parts.size, parts.num_ancestors)
         most_rounds, too_large = MOST_ROUNDS * chain_size(self.device), set()
         for number, begin, end, which in order.batches:
             most = int(max(outside[which].max(), inside[which].max()))
             lanes = self._lanes(most, end - begin, all_rounds[which])
-            front = whole_front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes)
+            front = whole_front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes, end - begin)
             if front is None or (self.device.info.kind == "cpu" and all_rounds[which].max() > most_rounds):
                 too_large.add(number)
             else:
