@@ -14,44 +14,46 @@
 
 // Lower a weight in shared memory, which no other invocation writes to, to the sum of two others.
 void lower(uint word, uint one, uint other) {
-    uint first = front[one], second = front[other];
-    if (first == UNREACHABLE || second == UNREACHABLE) return;
-    uint sum = extend(first, second);
-    if (sum == UNREACHABLE) atomicMax(status.overflow, 1);
-    else if (sum < front[word]) front[word] = sum;
+    uint known = front[word], sum = lighter(known, one, other);
+    if (sum < known) front[word] = sum;
 }
 
-void process_turns() {
-    uint down = of_lane.size * count;
-    for (uint turn = 0; turn < turns; ++turn) {
-        if (turn + 1 < of_lane.size) {
-            uint low = of_lane.size - 1 - turn, row = row_of(low);
-            if ((stages & PAIRS) != 0) {
-                for (uint t = lane; t < pairs_of(low); t += lanes) {
-                    uvec2 pair = pair_of_lane(t);
-                    lower(base + t, row + pairs + pair.x, row + pair.y);
-                    lower(base + pairs + t, row + pairs + pair.y, row + pair.x);
-                }
-            }
-            if ((stages & COLUMNS) != 0) {
-                uvec2 entry = own_entry;
-                for (uint i = lane; i < low * count; i += lanes) {
-                    uint word = columns + i, of_low = word_of(low, entry.y);
-                    lower(word, row + pairs + entry.x, of_low);
-                    lower(word + down, of_low + down, row + entry.x);
-                    advance(entry);
-                }
-            }
+// Let a node have its turn, as far as pairs of other nodes are concerned. Invocations form rows for the lower nodes, so
+// that they find their pairs without roots and divisions.
+void process_pairs(uint row, uint low) {
+    uint width = min(lanes, lanes < 256 ? 8 : 32);
+    for (uint x = lane / width; x < low; x += lanes / width) {
+        uint from = front[row + pairs + x], to = front[row + x], first = row_of(x);
+        for (uint y = lane % width; y < x; y += width) {
+            lower(first + y, from, front[row + y]);
+            lower(first + pairs + y, front[row + pairs + y], to);
         }
-        barrier();
     }
 }
 
-uint lighter(uint least, uint one, uint other) {
-    if (one == UNREACHABLE || other == UNREACHABLE) return least;
-    uint sum = extend(one, other);
-    if (sum == UNREACHABLE) atomicMax(status.overflow, 1);
-    return min(least, sum);
+// The same for the columns. Each invocation has few columns, so that it reads those of the node once.
+void process_columns(uint row, uint low) {
+    uint width = max(1, min(count, lanes)), rows = lanes / width, down = of_lane.size * count;
+    if (lane >= rows * width) return;
+    for (uint column = lane % width; column < count; column += width) {
+        uint up_of_low = front[word_of(low, column)], down_of_low = front[word_of(low, column) + down];
+        for (uint place = lane / width; place < low; place += rows) {
+            uint word = word_of(place, column);
+            lower(word, front[row + pairs + place], up_of_low);
+            lower(word + down, down_of_low, front[row + place]);
+        }
+    }
+}
+
+void process_turns() {
+    for (uint turn = 0; turn < turns; ++turn) {
+        if (turn + 1 < of_lane.size) {
+            uint low = of_lane.size - 1 - turn, row = row_of(low);
+            if ((stages & PAIRS) != 0) process_pairs(row, low);
+            if ((stages & COLUMNS) != 0) process_columns(row, low);
+        }
+        barrier();
+    }
 }
 
 void process_outside() {

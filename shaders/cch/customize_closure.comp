@@ -9,11 +9,8 @@
 
 // Lower a weight in shared memory, which others may write to, too.
 void lower_shared(uint word, uint one, uint other) {
-    uint first = front[one], second = front[other];
-    if (first == UNREACHABLE || second == UNREACHABLE) return;
-    uint sum = extend(first, second);
-    if (sum == UNREACHABLE) atomicMax(status.overflow, 1);
-    else if (sum < front[word]) atomicMin(front[word], sum);
+    uint known = front[word], sum = lighter(known, front[one], front[other]);
+    if (sum < known) atomicMin(front[word], sum);
 }
 
 void process_turns() {
@@ -21,13 +18,15 @@ void process_turns() {
         uint low = turn + 1;
         if (low < of_lane.size) {
             uint row = row_of(low);
-            for (uint t = lane; t < pairs_of(low); t += lanes) {
-                uvec2 pair = pair_of_lane(t);
-                uint to_low = row + pair.x, to_high = row + pair.y, up = base + t, down = up + pairs;
-                lower_shared(to_high, to_low, up);
-                lower_shared(to_high + pairs, down, to_low + pairs);
-                lower_shared(to_low, to_high, down);
-                lower_shared(to_low + pairs, up, to_high + pairs);
+            uint width = min(lanes, lanes < 256 ? 8 : 32);
+            for (uint x = lane / width; x < low; x += lanes / width) {
+                for (uint y = lane % width; y < x; y += width) {
+                    uint to_low = row + x, to_high = row + y, up = row_of(x) + y, down = up + pairs;
+                    lower_shared(to_high, to_low, up);
+                    lower_shared(to_high + pairs, down, to_low + pairs);
+                    lower_shared(to_low, to_high, down);
+                    lower_shared(to_low + pairs, up, to_high + pairs);
+                }
             }
         }
         barrier();

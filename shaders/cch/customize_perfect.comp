@@ -27,18 +27,17 @@ layout(push_constant) uniform Push {
     uint words;   // words of shared memory of them
     uint width;   // ancestors of a part
     uint parts;   // the largest number of parts of the ancestors of a supernode
-    uint chunks;  // the largest number of chunks of ancestors that others are reached over
+    uint chunks;  // the largest number of chunks of ancestors that others are reached over; 0 with one part
 };
 
 shared uint front[FRONT_WORDS];
 
-// Return the least of a weight and the sum of two others.
-uint lighter(uint least, uint one, uint other) {
-    if (one == UNREACHABLE || other == UNREACHABLE) return least;
-    uint sum = extend(one, other);
-    // The arc may stay unreachable, so that no search would find the path at all.
-    if (sum == UNREACHABLE) atomicMax(status.overflow, 1);
-    return min(least, sum);
+#include "saturated.glsl"
+
+// Lower a weight in shared memory to the sum of two others.
+void improve(uint word, uint known, uint one, uint other) {
+    uint sum = lighter(known, one, other);
+    if (sum < known) atomicMin(front[word], sum);
 }
 
 void main() {
@@ -68,6 +67,26 @@ void main() {
 #ifdef LISTED
             MUTABLE_WORD(is_needless, arc) = 0;  // until it is marked again
 #endif
+        }
+        if (parts == 1) {
+            barrier();
+            // Each pair of ancestors is looked for once. Most weights are perfect already, so that few are written.
+            to_chunk = between;
+            for (uint t = lane; t < pairs_of(own); t += lanes) {
+                uvec2 pair = pair_at(t);
+                uint low = WORD(ancestors, s.first_ancestor + pair.x), high = WORD(ancestors, s.first_ancestor + pair.y);
+                uint word = 2 * arc_between(low, high, pair.y), up = WEIGHT(word), down = WEIGHT(word + 1);
+                for (uint place = 0; place < size; ++place) {
+                    uint to_low = mine + place * own + pair.x, to_high = mine + place * own + pair.y;
+                    uint low_up = front[to_low], low_down = front[to_low + count];
+                    uint high_up = front[to_high], high_down = front[to_high + count];
+                    improve(to_high, high_up, low_up, up);
+                    improve(to_high + count, high_down, down, low_down);
+                    improve(to_low, low_up, high_up, down);
+                    improve(to_low + count, low_down, up, high_down);
+                }
+            }
+            barrier();
         }
         for (uint turn = 0; turn < chunks; ++turn) {
             uint begun = min(turn * chunk, total), here = min(chunk, total - begun);
@@ -102,10 +121,10 @@ void main() {
             }
             barrier();
         }
-        // The results lie where the arcs to the ancestors of a chunk were.
+        // The results lie where the arcs to the ancestors of a chunk were, if there were chunks.
         for (uint t = lane; t < count; t += lanes) {
             uint place = t / own, column = mine + t % own;
-            uint old_up = front[mine + t], old_down = front[mine + count + t], up = old_up, down = old_down;
+            uint up = front[mine + t], down = front[mine + count + t];
             for (uint other = 0; other < size; ++other) {
                 if (other == place) continue;
                 bool is_lower = place > other;
@@ -135,5 +154,6 @@ void main() {
         }
         barrier();
     }
+    if (did_not_fit) atomicMax(status.overflow, 1);
     check_loops();
 }

@@ -25,24 +25,21 @@ const uint PAIRS = 1, COLUMNS = 2, OUTSIDE = 4;
 
 shared uint front[FRONT_WORDS];
 
+#include "saturated.glsl"
+
 // The supernode of an invocation. The t-th pair of its nodes, see pair_at, has its upward weight in the t-th word from
 // `base` on, and the downward one `pairs` words later. Then follow the columns: `count` upward weights of each node, then
 // the downward ones.
 Supernode of_lane;
 uint lane, base, pairs, columns, part, first_column, count;
-// The first pair and the first entry of a column that an invocation takes, and the step to its next entry: places of
-// nodes and columns. Without them each turn takes as long as divisions and roots.
-uvec2 own_pair, own_entry, next_entry;
+// The first entry of a column that an invocation takes, and the step to its next entry: places of nodes and columns.
+// Without them each turn takes as long as divisions.
+uvec2 own_entry, next_entry;
 
 // Move to the next entry of an invocation.
 void advance(inout uvec2 entry) {
     entry += next_entry;
     if (entry.y >= count) entry = uvec2(entry.x + 1, entry.y - count);
-}
-
-// Return the t-th pair, which is one of the invocation.
-uvec2 pair_of_lane(uint t) {
-    return t == lane ? own_pair : pair_at(t);
 }
 
 // Return the word of a node's arc to the first node of its supernode.
@@ -89,11 +86,10 @@ void enumerate_fronts() {
         base = gl_LocalInvocationIndex / lanes * words;
         pairs = pairs_of(size);
         columns = base + 2 * pairs;
-        own_pair = pair_at(lane);
         own_entry = uvec2(lane / max(count, 1), lane % max(count, 1));
         next_entry = uvec2(lanes / max(count, 1), lanes % max(count, 1));
         for (uint t = lane; t < pairs; t += lanes) {
-            uvec2 pair = pair_of_lane(t);
+            uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
             front[base + t] = WEIGHT(2 * arc);
             front[base + pairs + t] = WEIGHT(2 * arc + 1);
@@ -121,7 +117,7 @@ void enumerate_fronts() {
             }
         }
         for (uint t = lane; t < pairs && writes; t += lanes) {
-            uvec2 pair = pair_of_lane(t);
+            uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
             lower_weight(2 * arc, front[base + t]);
             lower_weight(2 * arc + 1, front[base + pairs + t]);
@@ -131,5 +127,6 @@ void enumerate_fronts() {
 #endif
         barrier();
     }
+    if (did_not_fit) atomicMax(status.overflow, 1);
     check_loops();
 }

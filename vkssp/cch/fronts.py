@@ -30,6 +30,9 @@ COLUMNS_EACH = 4
 # Ancestors of a part of them in perfect customization at most, and those that others are reached over at a time if
 # there is room.
 _WIDTH, _SOFTWARE_WIDTH, _CHUNK = 8, 16, 32
+# Parts with few ancestors, or so many parts at once, have one group of invocations each, which looks for
+# each pair of ancestors once.
+_FEW_ANCESTORS, _MANY = 32, 132
 # Triangles over pairs of ancestors for each invocation, and most workgroups that share these pairs, each of which also
 # does what they have to wait for; workgroups of a dispatch up to which more cost nothing.
 _TRIANGLES_EACH, _MOST_SHARES, _FREE_GROUPS = 16, 8, 264
@@ -58,7 +61,7 @@ class Blocks(NamedTuple):
     """Division of perfect customization, see shaders/cch/customize_perfect.comp.
 
     Invocations and words for a part of the ancestors of a supernode, ancestors of a part, the largest number of parts,
-    and the largest number of chunks of ancestors that others are reached over.
+    and the largest number of chunks of ancestors that others are reached over, or 0 with one part.
     """
 
     lanes: int
@@ -161,8 +164,22 @@ def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations
     """Return how perfect customization takes pieces of supernodes of some sizes, with so many invocations or more."""
     workgroup, all_words = chain_size(device), front_words(device)
     is_software = device.info.kind == "cpu"
-    most = int(num_ancestors.max())
-    width = min(_SOFTWARE_WIDTH if is_software else _WIDTH, most)
+    most, inside = int(num_ancestors.max()), size * (size - 1)
+    if (most <= _FEW_ANCESTORS or len(size) >= _MANY) and not (
+        is_software and whole_rounds(size, num_ancestors).max() > most_rounds * workgroup
+    ):
+        needed = int((inside + 4 * size * num_ancestors).max())
+        work = max(most * (most - 1) // 2, int((size * num_ancestors).max()))
+        lanes = min(work, max(work // 4, invocations // len(size)))
+        if is_software:
+            lanes = -(-int(whole_rounds(size, num_ancestors).max()) // most_rounds)
+        lanes = _power(min(workgroup, lanes))
+        while lanes < workgroup and all_words * lanes // workgroup < needed:
+            lanes *= 2
+        words = all_words * lanes // workgroup
+        if needed <= words:
+            return Blocks(lanes, words, most, 1, 0)
+    width = min(_SOFTWARE_WIDTH if is_software else _WIDTH, -(-most // 2))
 
     def rounds() -> int:
         # A pair of ancestors is looked for in some 40 rounds.
@@ -171,7 +188,7 @@ def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations
 
     def room(words: int) -> Indices:
         own = np.minimum(width, num_ancestors)
-        made: Indices = (words - size * (size - 1) - 2 * size * own) // (2 * (size + own))
+        made: Indices = (words - inside - 2 * size * own) // (2 * (size + own))
         return made
 
     # The results need the room of so many of a chunk.
@@ -180,16 +197,20 @@ def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations
         or (is_software and rounds() > most_rounds * workgroup)
     ):
         width //= 2
-    parts = -(-most // width)
+    parts = max(2, -(-most // width))
     lanes = most * width
+    lanes = min(lanes, max(lanes // 4, invocations // (len(size) * parts)))
     if is_software:
         lanes = -(-rounds() // most_rounds)
-    else:
-        lanes = min(lanes, max(lanes // 4, invocations // (len(size) * parts)))
-    lanes = min(workgroup, 1 << max(0, lanes - 1).bit_length())
+    lanes = _power(min(workgroup, lanes))
     wanted = np.minimum(num_ancestors, max(width, _CHUNK))
     while lanes < workgroup and (room(all_words * lanes // workgroup) < wanted).any():
         lanes *= 2
     words = all_words * lanes // workgroup
     chunk = np.minimum(room(words), num_ancestors)
     return Blocks(lanes, words, width, parts, int((-(-num_ancestors // chunk)).max()))
+
+
+def _power(count: int) -> int:
+    """Return the smallest power of two that is not less than a number."""
+    return 1 << max(0, count - 1).bit_length()
