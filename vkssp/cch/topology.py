@@ -53,6 +53,8 @@ SUPERNODE = np.dtype(
 # Largest number of invocations of a part; invocations of a dispatch that keep a large GPU busy, and pairs of ancestors
 # of each if there are more.
 _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 18, 1 << 18, 4
+#: Binary logarithm of how much more work some parts of a dispatch may have than others.
+CLASS_BITS = 1
 # Nodes of a part for each invocation of a pair, if few pairs would leave a GPU idle.
 _NODES_EACH = 8
 #: Invocations of a pair on a software device.
@@ -358,7 +360,8 @@ class Topology(Resource):
     def _by_work(self, work: Indices) -> _Order:
         """Return the parts that have work, by step, and in a step by the binary logarithm of the work."""
         chosen = np.flatnonzero(work)
-        step, exponent = self.pieces.step[chosen], np.log2(np.maximum(1, work[chosen])).astype(np.int64)
+        step = self.pieces.step[chosen]
+        exponent = (np.log2(np.maximum(1, work[chosen])) / CLASS_BITS).astype(np.int64)
         by_work = np.lexsort((exponent, step))
         chosen, step, exponent = chosen[by_work], step[by_work], exponent[by_work]
         bounds = np.flatnonzero(np.diff(step * 64 + exponent)) + 1
