@@ -36,6 +36,8 @@ _FEW_ANCESTORS, _MANY = 32, 132
 # Triangles over pairs of ancestors for each invocation, and most workgroups that share these pairs, each of which also
 # does what they have to wait for; workgroups of a dispatch up to which more cost nothing.
 _TRIANGLES_EACH, _MOST_SHARES, _FREE_GROUPS = 16, 8, 264
+#: The same on a software device.
+SOFTWARE_SHARES = 1
 #: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65,535 rounds.
 MOST_ROUNDS = 50_000
 
@@ -153,7 +155,7 @@ def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, lanes:
         return None
     while words * lanes // workgroup < needed:
         lanes *= 2
-    parts = 1
+    parts = SOFTWARE_SHARES
     if lanes == workgroup and device.info.kind != "cpu":
         triangles = int((size * num_ancestors * (num_ancestors - 1) // 2).max())
         parts = max(1, min(_MOST_SHARES, -(-triangles // (_TRIANGLES_EACH * lanes)), _FREE_GROUPS // count))
