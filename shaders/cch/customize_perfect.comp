@@ -40,13 +40,30 @@ void improve(uint word, uint known, uint one, uint other) {
     if (sum < known) atomicMin(front[word], sum);
 }
 
+#ifdef LISTED
+#define ITEMS(s) (parts == 1 ? 1 : (s.num_ancestors + width - 1) / width)
+#define ITEMS_BEFORE front
+#define AT_ONCE min(WORKGROUP_SIZE, FRONT_WORDS)
+#include "listed_items.glsl"
+#endif
+
 void main() {
     uint each = WORKGROUP_SIZE / lanes, lane = gl_LocalInvocationIndex % lanes, last = (END - begin) * parts;
     for (uint start = gl_WorkGroupID.x * each; start < last; start += gl_NumWorkGroups.x * each) {
-        uint item = start + gl_LocalInvocationIndex / lanes;
-        Supernode s = SUPERNODE(ORDER(begin + min(item, last - 1) / parts));
-        uint size = s.size, total = s.num_ancestors, first = min(item % parts * width, total);
-        uint own = item < last ? min(width, total - first) : 0;
+        uint item = start + gl_LocalInvocationIndex / lanes, which, part = item;
+#ifdef LISTED
+        uint listed_end = END;
+        if (find_item(begin, listed_end, part, which) <= start) break;
+        bool is_there = which < listed_end;
+        which = min(which, listed_end - 1);
+#else
+        bool is_there = item < last;
+        which = begin + min(item, last - 1) / parts;
+        part = item % parts;
+#endif
+        Supernode s = SUPERNODE(ORDER(which));
+        uint size = s.size, total = s.num_ancestors, first = min(part * width, total);
+        uint own = is_there ? min(width, total - first) : 0;
         if (own == 0) size = 0;
         uint pairs = pairs_of(size), count = size * own;
         // Arcs between nodes, weights of arcs to the own ancestors, of arcs between these and those of a chunk, and of

@@ -22,8 +22,7 @@ layout(std430, binding = 9) readonly restrict buffer Below { WORDS below[]; };  
 layout(push_constant) uniform Push {
     uint begin;  // in the list
     uint level;
-    uint parts;   // workgroups that share the nodes of a supernode, a power of two
-    uint slices;  // workgroups that share the supernodes below a node, a power of two
+    uint slices;  // workgroups that share the supernodes below a node
     uint num_nodes;
 };
 
@@ -110,15 +109,21 @@ void process_node(Supernode s, uint place, uint first_before, uint slice) {
     }
 }
 
+shared uint nodes_before[WORKGROUP_SIZE];
+#define ITEMS(s) s.size
+#define ITEMS_BEFORE nodes_before
+#define AT_ONCE WORKGROUP_SIZE
+#include "listed_items.glsl"
+
 void main() {
-    uint end = begin + state.count[level], shares = parts * slices;
-    uint share = gl_WorkGroupID.x % shares, slice = share % slices;
+    uint end = begin + state.count[level];
     if (gl_LocalInvocationIndex == 0) had_given_up = state.gave_up;
     barrier();
     if (had_given_up == 0) {
-        for (uint g = begin + gl_WorkGroupID.x / shares; g < end; g += max(1, gl_NumWorkGroups.x / shares)) {
-            Supernode s = SUPERNODE(listed[g].x);
-            for (uint place = share / slices; place < s.size; place += parts) process_node(s, place, listed[g].y, slice);
+        for (uint item = gl_WorkGroupID.x;; item += gl_NumWorkGroups.x) {
+            uint place = item / slices, g, wanted = place;
+            if (find_item(begin, end, place, g) <= wanted) break;
+            process_node(SUPERNODE(listed[g].x), place, listed[g].y, item % slices);
         }
     }
     check_loops();

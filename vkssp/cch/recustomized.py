@@ -217,14 +217,14 @@ class PartialCustomization(Resource):
         perfect = make_kernel(self.basic, "customize_perfect_listed", 8, 7, self, is_chain=True).on(
             *of_perfect, *lists, weights.marks
         )
-        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 5, self).on(*of_basic, *lists)
+        basic_outside = make_kernel(self.basic, "customize_basic_outside_listed", 7, 3, self).on(*of_basic, *lists)
         restore = make_kernel(self.basic, "recustomize_restore", 9, 3, self).on(
             *(*of_perfect, self.basic, listed, state, change, before)
         )
-        spread = make_kernel(self.basic, "recustomize_spread", 10, 5, self).on(
+        spread = make_kernel(self.basic, "recustomize_spread", 10, 4, self).on(
             *(topology.supernodes, self.basic, status, weights.weights), *lists, change, before, below
         )
-        prune = make_kernel(self.basic, "customize_prune_listed", 8, 5, self).on(*of_perfect, *lists, weights.marks)
+        prune = make_kernel(self.basic, "customize_prune_listed", 8, 3, self).on(*of_perfect, *lists, weights.marks)
         pack = make_kernel(self.basic, "recustomize_pack", 10, 3, self).on(
             *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
         )
@@ -264,10 +264,9 @@ class PartialCustomization(Resource):
                 if step.blocks is not None:
                     self._record_perfect(perfect, number, step)
                     recording.barrier()
-                each = step.shares * step.slices
                 recording.bind(spread)
-                recording.push(spread, step.first, number, step.shares, step.slices, hierarchy.num_nodes)
-                recording.dispatch(max(1, self._groups(each * step.length) // each) * each)
+                recording.push(spread, step.first, number, step.slices, hierarchy.num_nodes)
+                recording.dispatch(self._groups(step.shares * step.slices * step.length))
                 recording.barrier()
             recording.timestamp(self._timestamps, 3)
             for number, step in enumerate(steps):  # in any order, once no kernel adds to the lists any more
@@ -292,16 +291,14 @@ class PartialCustomization(Resource):
         most_below = np.maximum.reduceat(below_node, hierarchy.first_node[:-1].astype(np.int64))
         most_below = np.concatenate([most_below[whole], most_below[pieces.supernode]])
         self._first_of_step, steps = bounds[:-1], []
-        for number, batches in enumerate(self._topology.outside.steps):
+        for number in range(pieces.num_steps):
             first, end = int(bounds[number]), int(bounds[number + 1])
             which = by_step[first:end]
             size, count = pieces.size[which], pieces.num_ancestors[which]
             largest, arcs = int(size.max()), int((size * count + size * (size - 1) // 2).max())
             pairs, copying = int((count * (count - 1) // 2).max()), _LANES
             splits = splits_of(self.device, largest, pairs)
-            if self.device.info.kind == "cpu":
-                pairs = max((batch.lanes for batch in batches), default=0)
-            else:
+            if self.device.info.kind != "cpu":
                 copying = _power(min(max(arcs, _LANES), _MOST_COPYING))
             front = front_of(self.device, size, count, chain_size(self.device))
             at_once = self._whole_front(size, count)
@@ -313,7 +310,7 @@ class PartialCustomization(Resource):
                     first,
                     min(end - first, _LISTED),
                     copying,
-                    _power(min(_MOST_LANES, pairs * splits)) if pairs else 0,
+                    min(_MOST_LANES, pairs * splits),
                     splits,
                     front if largest > 1 else None,
                     at_once,
@@ -340,9 +337,9 @@ class PartialCustomization(Resource):
 
     def _record_outside(self, kernel: Bindings, number: int, step: _Step) -> None:
         """Record a dispatch for the pairs of ancestors of listed parts of a step."""
-        # A software device may end long loops.
-        fewest = step.outside if self.device.info.kind == "cpu" else min(step.outside, workgroup_size(self.device))
-        self._record(kernel, number, step, step.outside, step.splits, fewest)
+        self._recording.bind(kernel)
+        self._recording.push(kernel, step.first, number, step.splits)
+        self._recording.dispatch(self._groups(-(-step.length * step.outside // workgroup_size(self.device))))
 
     def _record_fronts(self, kernel: Bindings, number: int, step: _Step) -> None:
         """Record dispatches of basic customization for the nodes of listed parts of a step, and barriers."""
