@@ -7,8 +7,8 @@ Basic customization goes from the supernodes of the last level up to those of th
 down (Dibbelt, Strasser and Wagner, 2014). In basic customization workgroups go from node to node of a supernode, and
 then through the pairs of its ancestors, in the same dispatch if the supernodes of a level fit into shared memory. In
 between, the arcs inside each supernode are closed, so that perfect customization has one dispatch for each level. Large
-supernodes are taken piece by piece, see `vkssp.cch.pieces`. Then the downward arcs that no sweep needs are left out. After a change of few weights only what
-depends on them is customized; see `vkssp.cch.recustomized`.
+supernodes are taken piece by piece, see `vkssp.cch.pieces`. Then the downward arcs that no sweep needs are left out.
+After a change of few weights only what depends on them is customized; see `vkssp.cch.recustomized`.
 """
 
 from __future__ import annotations
