@@ -53,7 +53,7 @@ VARIANTS = {
             *("dijkstra_scan", "threshold_relax", "threshold_relax_predecessors"),
             *("path", "path_parents", "path_fill", "voronoi_hook", "tree_arcs", "reweigh"),
             *("customize_weights", "customize_basic_outside", "customize_basic_fronts"),
-            *("customize_closure", "customize_perfect"),
+            *("customize_closure", "customize_perfect", "customize_perfect_outside", "customize_clear"),
             *("customize_prune", "customize_pack", "recustomize_begin", "recustomize_gather", "recustomize_pack"),
             *("recustomize_restore", "recustomize_spread", "label_rows", "label_symmetry", "query_rows"),
             *(

@@ -14,8 +14,7 @@
 
 // Lower a weight in shared memory, which no other invocation writes to, to the sum of two others.
 void lower(uint word, uint one, uint other) {
-    uint known = front[word], sum = lighter(known, one, other);
-    if (sum < known) front[word] = sum;
+    front[word] = lighter(front[word], one, other);
 }
 
 // Let a node have its turn, as far as pairs of other nodes are concerned. Invocations form rows for the lower nodes, so
@@ -66,6 +65,8 @@ void process_outside() {
             low_up = lighter(low_up, front[to_low + down], front[to_high]);
             low_down = lighter(low_down, front[to_high + down], front[to_low]);
         }
+        low_up = known(low_up);
+        low_down = known(low_down);
         if (low_up == UNREACHABLE && low_down == UNREACHABLE) continue;
         uint low = WORD(ancestors, of_lane.first_ancestor + pair.x), high = WORD(ancestors, of_lane.first_ancestor + pair.y);
         uint between = 2 * arc_between(low, high, pair.y);

@@ -9,8 +9,8 @@
 
 // Lower a weight in shared memory, which others may write to, too.
 void lower_shared(uint word, uint one, uint other) {
-    uint known = front[word], sum = lighter(known, front[one], front[other]);
-    if (sum < known) atomicMin(front[word], sum);
+    uint least = front[word], sum = lighter(least, front[one], front[other]);
+    if (sum < least) atomicMin(front[word], sum);
 }
 
 void process_turns() {

@@ -3,6 +3,8 @@
 // path from a node to an ancestor goes to a node of the same supernode, by an arc that is closed already, on to an
 // ancestor, by an arc of basic customization, and on to the other ancestor, by an arc that is perfect already. So nothing
 // in a supernode has to wait for something else in it. Several groups of invocations share the ancestors of a supernode.
+// Without chunks, customize_perfect_outside.comp has lowered the arcs to ancestors over other ancestors before, and what is
+// left is to go on from there to the other nodes.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -27,21 +29,15 @@ layout(push_constant) uniform Push {
     uint words;   // words of shared memory of them
     uint width;   // ancestors of a part
     uint parts;   // the largest number of parts of the ancestors of a supernode
-    uint chunks;  // the largest number of chunks of ancestors that others are reached over; 0 with one part
+    uint chunks;  // the largest number of chunks of ancestors that others are reached over, or 0
 };
 
 shared uint front[FRONT_WORDS];
 
 #include "saturated.glsl"
 
-// Lower a weight in shared memory to the sum of two others.
-void improve(uint word, uint known, uint one, uint other) {
-    uint sum = lighter(known, one, other);
-    if (sum < known) atomicMin(front[word], sum);
-}
-
 #ifdef LISTED
-#define ITEMS(s) (parts == 1 ? 1 : (s.num_ancestors + width - 1) / width)
+#define ITEMS(s) (s.num_ancestors + width - 1) / width
 #define ITEMS_BEFORE front
 #define AT_ONCE min(WORKGROUP_SIZE, FRONT_WORDS)
 #include "listed_items.glsl"
@@ -71,39 +67,22 @@ void main() {
         uint inside = gl_LocalInvocationIndex / lanes * words, mine = inside + 2 * pairs, between = mine + 2 * count;
         uint chunk = own == 0 ? 0 : min(total, (words - 2 * pairs - 2 * count) / (2 * (size + own)));
         uint to_chunk = between + 2 * chunk * own;
+        uint most = 0;
+        if (gl_LocalInvocationIndex == 0) heaviest = 0;
+        barrier();
         for (uint t = lane; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
             uint arc = first_arc_of(s, pair.x) + total + pair.y;
-            front[inside + t] = WEIGHT(2 * arc);
-            front[inside + pairs + t] = WEIGHT(2 * arc + 1);
+            front[inside + t] = noted(WEIGHT(2 * arc), most);
+            front[inside + pairs + t] = noted(WEIGHT(2 * arc + 1), most);
         }
         for (uint t = lane; t < count; t += lanes) {
             uint arc = first_arc_of(s, t / own) + first + t % own;
-            front[mine + t] = WEIGHT(2 * arc);
-            front[mine + count + t] = WEIGHT(2 * arc + 1);
+            front[mine + t] = noted(WEIGHT(2 * arc), most);
+            front[mine + count + t] = noted(WEIGHT(2 * arc + 1), most);
 #ifdef LISTED
             MUTABLE_WORD(is_needless, arc) = 0;  // until it is marked again
 #endif
-        }
-        if (parts == 1) {
-            barrier();
-            // Each pair of ancestors is looked for once. Most weights are perfect already, so that few are written.
-            to_chunk = between;
-            for (uint t = lane; t < pairs_of(own); t += lanes) {
-                uvec2 pair = pair_at(t);
-                uint low = WORD(ancestors, s.first_ancestor + pair.x), high = WORD(ancestors, s.first_ancestor + pair.y);
-                uint word = 2 * arc_between(low, high, pair.y), up = WEIGHT(word), down = WEIGHT(word + 1);
-                for (uint place = 0; place < size; ++place) {
-                    uint to_low = mine + place * own + pair.x, to_high = mine + place * own + pair.y;
-                    uint low_up = front[to_low], low_down = front[to_low + count];
-                    uint high_up = front[to_high], high_down = front[to_high + count];
-                    improve(to_high, high_up, low_up, up);
-                    improve(to_high + count, high_down, down, low_down);
-                    improve(to_low, low_up, high_up, down);
-                    improve(to_low + count, low_down, up, high_down);
-                }
-            }
-            barrier();
         }
         for (uint turn = 0; turn < chunks; ++turn) {
             uint begun = min(turn * chunk, total), here = min(chunk, total - begun);
@@ -117,15 +96,18 @@ void main() {
                     from = WEIGHT(word + (i == low ? 0 : 1));
                     back = WEIGHT(word + (i == low ? 1 : 0));
                 }
-                front[between + t] = from;
-                front[between + chunk * own + t] = back;
+                front[between + t] = noted(from, most);
+                front[between + chunk * own + t] = noted(back, most);
             }
             for (uint t = lane; t < size * here; t += lanes) {
                 uint place = t / here, arc = first_arc_of(s, place) + begun + t % here;
-                front[to_chunk + t] = WEIGHT(2 * arc);
-                front[to_chunk + size * chunk + t] = WEIGHT(2 * arc + 1);
+                front[to_chunk + t] = noted(WEIGHT(2 * arc), most);
+                front[to_chunk + size * chunk + t] = noted(WEIGHT(2 * arc + 1), most);
             }
+            atomicMax(heaviest, most);
             barrier();
+            // Results are sums of three weights at most, two of which are added.
+            are_small = heaviest < FAR / 8;
             for (uint t = lane; t < count; t += lanes) {
                 uint row = to_chunk + t / own * here, column = between + t % own;
                 uint up = front[mine + t], down = front[mine + count + t];
@@ -133,12 +115,19 @@ void main() {
                     up = lighter(up, front[row + i], front[column + i * own]);
                     down = lighter(down, front[row + size * chunk + i], front[column + (chunk + i) * own]);
                 }
-                front[mine + t] = up;
-                front[mine + count + t] = down;
+                front[mine + t] = known(up);
+                front[mine + count + t] = known(down);
             }
             barrier();
         }
-        // The results lie where the arcs to the ancestors of a chunk were, if there were chunks.
+        if (chunks == 0) {
+            atomicMax(heaviest, most);
+            barrier();
+            are_small = heaviest < FAR / 8;
+        }
+        // The results lie where the arcs to the ancestors of a chunk were, or in place: other invocations may read them
+        // before and after, since both are the lengths of paths.
+        if (chunks == 0) to_chunk = mine;
         for (uint t = lane; t < count; t += lanes) {
             uint place = t / own, column = mine + t % own;
             uint up = front[mine + t], down = front[mine + count + t];
@@ -149,10 +138,12 @@ void main() {
                 up = lighter(up, front[arc + (is_lower ? 0 : pairs)], front[column + other * own]);
                 down = lighter(down, front[arc + (is_lower ? pairs : 0)], front[column + count + other * own]);
             }
+            up = known(up);
+            down = known(down);
             front[to_chunk + t] = up;
             front[to_chunk + count + t] = down;
             uint word = 2 * (first_arc_of(s, place) + first + t % own);
-            // Other invocations read them meanwhile: they are the lengths of paths before and after.
+            // The same is true of other workgroups.
             if (up < WEIGHT(word)) atomicMin(WEIGHT(word), up);
             if (down < WEIGHT(word + 1)) atomicMin(WEIGHT(word + 1), down);
         }
@@ -166,8 +157,8 @@ void main() {
                 down = lighter(down, front[high + i], front[low + count + i]);
             }
             uint word = 2 * (first_arc_of(s, pair.x) + total + pair.y);
-            if (up < old_up) atomicMin(WEIGHT(word), up);
-            if (down < old_down) atomicMin(WEIGHT(word + 1), down);
+            if (known(up) < old_up) atomicMin(WEIGHT(word), up);
+            if (known(down) < old_down) atomicMin(WEIGHT(word + 1), down);
         }
         barrier();
     }

@@ -21,7 +21,7 @@ layout(std430, binding = 8) readonly restrict buffer Below { WORDS below[]; };  
 #include "arc_between.glsl"
 
 const uint LANES = 8;
-const uint CHUNK = 64;  // the twin of _CHUNK in vkssp/cch/recustomized.py
+const uint CHUNK = 16;  // the twin of _CHUNK in vkssp/cch/recustomized.py
 
 layout(push_constant) uniform Push {
     uint num_nodes;

@@ -86,24 +86,30 @@ void enumerate_fronts() {
         base = gl_LocalInvocationIndex / lanes * words;
         pairs = pairs_of(size);
         columns = base + 2 * pairs;
+        uint most = 0;
+        if (gl_LocalInvocationIndex == 0) heaviest = 0;
+        barrier();
         own_entry = uvec2(lane / max(count, 1), lane % max(count, 1));
         next_entry = uvec2(lanes / max(count, 1), lanes % max(count, 1));
         for (uint t = lane; t < pairs; t += lanes) {
             uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
-            front[base + t] = WEIGHT(2 * arc);
-            front[base + pairs + t] = WEIGHT(2 * arc + 1);
+            front[base + t] = noted(WEIGHT(2 * arc), most);
+            front[base + pairs + t] = noted(WEIGHT(2 * arc + 1), most);
         }
         if ((stages & COLUMNS) != 0) {
             uvec2 entry = own_entry;
             for (uint i = lane; i < entries; i += lanes) {
                 uint arc = arc_to(entry.x, entry.y);
-                front[columns + i] = WEIGHT(2 * arc);
-                front[columns + entries + i] = WEIGHT(2 * arc + 1);
+                front[columns + i] = noted(WEIGHT(2 * arc), most);
+                front[columns + entries + i] = noted(WEIGHT(2 * arc + 1), most);
                 advance(entry);
             }
         }
+        atomicMax(heaviest, most);
         barrier();
+        // A path has an arc for each node and one more at most, and two such paths are added at most.
+        are_small = heaviest < FAR / (2 * turns + 4);
         process_turns();
         // Parts that share pairs of ancestors have the same weights; one of them writes them.
         bool writes = shares_columns || (part == 0 && size > 1);
@@ -111,16 +117,16 @@ void enumerate_fronts() {
             uvec2 entry = own_entry;
             for (uint i = lane; i < entries; i += lanes) {
                 uint arc = arc_to(entry.x, entry.y);
-                WEIGHT(2 * arc) = front[columns + i];
-                WEIGHT(2 * arc + 1) = front[columns + entries + i];
+                WEIGHT(2 * arc) = known(front[columns + i]);
+                WEIGHT(2 * arc + 1) = known(front[columns + entries + i]);
                 advance(entry);
             }
         }
         for (uint t = lane; t < pairs && writes; t += lanes) {
             uvec2 pair = pair_at(t);
             uint arc = first_arc_of(of_lane, pair.x) + ancestor_count + pair.y;
-            lower_weight(2 * arc, front[base + t]);
-            lower_weight(2 * arc + 1, front[base + pairs + t]);
+            lower_weight(2 * arc, known(front[base + t]));
+            lower_weight(2 * arc + 1, known(front[base + pairs + t]));
         }
 #ifdef WITH_OUTSIDE
         if (!shares_columns) process_outside();

@@ -46,6 +46,8 @@ def test_weights_are_distances(
     monkeypatch.setattr(topology, "SOFTWARE_SPLITS", nodes // 2 or 1)
     # Several workgroups share the pairs of ancestors of a supernode.
     monkeypatch.setattr(fronts, "SOFTWARE_SHARES", 3 if nodes == 32 else 1)
+    # As where a step has many parts.
+    monkeypatch.setattr(topology, "MOST_NARROW", 0 if nodes == 4 or rounds == 300 else 150)
     rng = np.random.default_rng(rounds)
     for graph in (prepare(grid(9, seed=1)), prepare(dense(rng))):
         with Solver(graph, "phast", device) as solver:

@@ -29,7 +29,7 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings
 from vkssp.gpu.recording import Recording, Timestamps
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph, Uint32s
 from vkssp.graph.bulk import copy_to
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.locks import ReentrantLock
@@ -166,13 +166,17 @@ class CustomizedHierarchy(Resource):
         )
         pack = make_kernel(self.weights, "customize_pack", 8, 1, self).on(*parts, marks, self.rows, self.arcs)
         outside, inside = topology.outside, topology.inside
-        basic_outside = make_kernel(self.weights, "customize_basic_outside", 6, 4, self).on(*parts, outside.order)
+        basic_outside, perfect_outside = (
+            make_kernel(self.weights, name, 6, 4, self).on(*parts, outside.order)
+            for name in ("customize_basic_outside", "customize_perfect_outside")
+        )
+        self._clear = make_kernel(self.weights, "customize_clear", 2, 1, self).on(self.weights, marks)
         prune = make_kernel(self.weights, "customize_prune", 7, 4, self).on(*parts, outside.order, marks)
         basic_fronts, closure, perfect = (
             make_kernel(self.weights, name, 6, 7, self, is_chain=True)
             for name in ("customize_basic_fronts", "customize_closure", "customize_perfect")
         )
-        self._outside = (basic_outside, prune)
+        self._outside = (basic_outside, perfect_outside, prune)
         self._fronts = (basic_fronts.on(*parts, inside.order), basic_fronts.on(*parts, topology.whole.order))
         self._closure, self._perfect = closure.on(*parts, inside.order), perfect.on(*parts, topology.columns.order)
         self._begin, self._pack = begin, pack
@@ -183,19 +187,21 @@ class CustomizedHierarchy(Resource):
     def _record(self) -> None:
         """Record the customization of all arcs."""
         assert self.topology is not None
-        begin, pack, topology, (basic_outside, prune) = self._begin, self._pack, self.topology, self._outside
+        begin, pack, topology = self._begin, self._pack, self.topology
+        basic_outside, perfect_outside, prune = self._outside
         outside, inside, whole = topology.outside.steps, topology.inside.steps, topology.whole.steps
-        status, mapped, given, weights, marks, *_ = self._concerned
+        status, mapped, given, weights, *_ = self._concerned
         num_given = given.nbytes // 4
         with self._recording.record() as recording:
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
-            split_buffer.fill(recording, weights, UNREACHABLE)
-            split_buffer.fill(recording, marks, 0)
             recording.fill(status, 0)
+            recording.bind(self._clear)
+            recording.push(self._clear, self.hierarchy.num_arcs)
+            recording.dispatch(self._groups(self.hierarchy.num_arcs))
             if self._partial is not None:
                 recording.copy(given, self._partial.given, given.nbytes)
-            recording.barrier("transfer", "compute")
+            recording.barrier("all", "compute")
             recording.bind(begin)
             recording.push(begin, num_given)
             recording.dispatch(self._groups(num_given))
@@ -218,7 +224,12 @@ class CustomizedHierarchy(Resource):
                 split_buffer.copy_to(recording, weights, self._partial.basic, weights.nbytes)
                 recording.barrier("transfer", "compute")
             recording.timestamp(self._timestamps, 2)
-            for of_columns in topology.columns.steps:
+            for of_outside, of_columns, is_narrow in zip(
+                outside, topology.columns.steps, topology.is_narrow, strict=True
+            ):
+                if of_outside and not is_narrow:
+                    self._record_outside(perfect_outside, of_outside)
+                    recording.barrier()
                 if of_columns:
                     self._record_perfect(of_columns)
                     recording.barrier()

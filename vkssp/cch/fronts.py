@@ -30,9 +30,6 @@ COLUMNS_EACH = 4
 # Ancestors of a part of them in perfect customization at most, and those that others are reached over at a time if
 # there is room.
 _WIDTH, _SOFTWARE_WIDTH, _CHUNK = 8, 16, 32
-# Parts with few ancestors, or so many parts at once, have one group of invocations each, which looks for
-# each pair of ancestors once.
-_FEW_ANCESTORS, _MANY = 32, 132
 # Triangles over pairs of ancestors for each invocation, and most workgroups that share these pairs, each of which also
 # does what they have to wait for; workgroups of a dispatch up to which more cost nothing.
 _TRIANGLES_EACH, _MOST_SHARES, _FREE_GROUPS = 16, 8, 264
@@ -63,7 +60,7 @@ class Blocks(NamedTuple):
     """Division of perfect customization, see shaders/cch/customize_perfect.comp.
 
     Invocations and words for a part of the ancestors of a supernode, ancestors of a part, the largest number of parts,
-    and the largest number of chunks of ancestors that others are reached over, or 0 with one part.
+    and the largest number of chunks of ancestors that others are reached over, or 0 if they have been reached before.
     """
 
     lanes: int
@@ -167,21 +164,7 @@ def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations
     workgroup, all_words = chain_size(device), front_words(device)
     is_software = device.info.kind == "cpu"
     most, inside = int(num_ancestors.max()), size * (size - 1)
-    if (most <= _FEW_ANCESTORS or len(size) >= _MANY) and not (
-        is_software and whole_rounds(size, num_ancestors).max() > most_rounds * workgroup
-    ):
-        needed = int((inside + 4 * size * num_ancestors).max())
-        work = max(most * (most - 1) // 2, int((size * num_ancestors).max()))
-        lanes = min(work, max(work // 4, invocations // len(size)))
-        if is_software:
-            lanes = -(-int(whole_rounds(size, num_ancestors).max()) // most_rounds)
-        lanes = _power(min(workgroup, lanes))
-        while lanes < workgroup and all_words * lanes // workgroup < needed:
-            lanes *= 2
-        words = all_words * lanes // workgroup
-        if needed <= words:
-            return Blocks(lanes, words, most, 1, 0)
-    width = min(_SOFTWARE_WIDTH if is_software else _WIDTH, -(-most // 2))
+    width = min(_SOFTWARE_WIDTH if is_software else _WIDTH, most)
 
     def rounds() -> int:
         # A pair of ancestors is looked for in some 40 rounds.
@@ -199,7 +182,7 @@ def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations
         or (is_software and rounds() > most_rounds * workgroup)
     ):
         width //= 2
-    parts = max(2, -(-most // width))
+    parts = -(-most // width)
     lanes = most * width
     lanes = min(lanes, max(lanes // 4, invocations // (len(size) * parts)))
     if is_software:
@@ -211,6 +194,23 @@ def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations
     words = all_words * lanes // workgroup
     chunk = np.minimum(room(words), num_ancestors)
     return Blocks(lanes, words, width, parts, int((-(-num_ancestors // chunk)).max()))
+
+
+def blocks_without_chunks(
+    device: Device, size: Indices, num_ancestors: Indices, invocations: int, most_rounds: int
+) -> Blocks:
+    """Return the same where paths over ancestors have been found before; the columns of each part must fit."""
+    workgroup, all_words = chain_size(device), front_words(device)
+    columns, inside = size * num_ancestors, size * (size - 1)
+    needed, work = int((inside + 2 * columns).max()), int(np.maximum(columns, inside // 2).max())
+    lanes = min(work, max(work // 4, invocations // len(size)))
+    if device.info.kind == "cpu":
+        lanes = -(-int((2 * columns * (size + 2)).max()) // most_rounds)
+    lanes = _power(min(workgroup, lanes))
+    while lanes < workgroup and all_words * lanes // workgroup < needed:
+        lanes *= 2
+    words = all_words * lanes // workgroup
+    return Blocks(lanes, words, int(num_ancestors.max()), 1, 0)
 
 
 def _power(count: int) -> int:

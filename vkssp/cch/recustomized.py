@@ -45,7 +45,7 @@ FEWEST_ARCS, MOST_WORK, _SAMPLE = 1 << 22, 0.5, 128
 SHARE, MOST_CHANGED = 1 / 64, 4096
 # Most supernodes above them, and most chunks of the lists below their nodes. A chunk has at most so many entries, see
 # shaders/cch/recustomize_gather.comp.
-_MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 15, 1 << 17, 64
+_MOST_GIVEN, _MOST_CHUNKS, _CHUNK = 1 << 15, 1 << 19, 16
 # Supernodes from which on those that are there twice are left out.
 _MANY = 256
 #: Share of the arcs whose weights may be kept while they change, and fewest of them.

@@ -22,8 +22,10 @@ from vkssp.cch.fronts import (
     Blocks,
     Front,
     blocks_of,
+    blocks_without_chunks,
     chain_size,
     front_of,
+    front_words,
     piece_size,
     whole_front_of,
     whole_rounds,
@@ -53,8 +55,13 @@ SUPERNODE = np.dtype(
 # Largest number of invocations of a part; invocations of a dispatch that keep a large GPU busy, and pairs of ancestors
 # of each if there are more.
 _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 18, 1 << 18, 4
-#: Binary logarithm of how much more work some parts of a dispatch may have than others.
-CLASS_BITS = 1
+#: Binary logarithm of how much more work some parts of a dispatch of perfect customization may have than others.
+CLASS_BITS = 2
+#: The same for one dispatch for all parts of a step.
+ONE_CLASS = 64
+#: Parts of a step up to which one dispatch does all, though each part waits for itself. With more of them a GPU is
+#: busy, and pairs of ancestors have a dispatch of their own, in which none of them waits.
+MOST_NARROW = 150
 # Nodes of a part for each invocation of a pair, if few pairs would leave a GPU idle.
 _NODES_EACH = 8
 #: Invocations of a pair on a software device.
@@ -187,10 +194,13 @@ class Topology(Resource):
     outside, inside : Stages
         Parts for pairs of their ancestors, and for triangles that have two nodes in them; see `customize_*.comp`.
     whole : Stages
-        Parts for both at once in basic customization, in those steps where all of them fit into shared memory; other
-        steps have no dispatches here.
+        Parts for both at once in basic customization, in those steps that have few parts, all of which fit into shared
+        memory; other steps have no dispatches here.
     columns : Stages
         Parts for perfect customization.
+    is_narrow : list of bool
+        For each step whether it has few parts, or parts that do not fit into shared memory. If not, perfect
+        customization of pairs of ancestors has a dispatch of its own before.
     """
 
     supernodes: Array
@@ -206,6 +216,7 @@ class Topology(Resource):
     inside: Stages
     whole: Stages
     columns: Stages
+    is_narrow: list[bool]
 
     def __init__(self, owner: Topologies, hierarchy: Hierarchy, graph: Graph) -> None:
         self.device, self.hierarchy, self._is_split = owner.device, hierarchy, is_split(owner.device, hierarchy)
@@ -294,6 +305,7 @@ class Topology(Resource):
         outside, inside = _pairs_of(self.pieces)
         self.outside = self._stages("pairs of ancestors", outside, 1)
         self.inside = self._stages("nodes of supernodes", inside, self.pieces.size)
+        self.is_narrow = self._narrow_steps()
         self.whole = self._whole_stages(outside, inside)
         self.columns = self._column_stages()
 
@@ -327,29 +339,37 @@ class Topology(Resource):
             steps[number].append(Batch(begin, end, lanes, splits, int(parts.size[which].max()), front))
         return Stages(self._upload(f"the order of {name}", order.parts), steps)
 
+    def _narrow_steps(self) -> list[bool]:
+        """Return for each step whether it has few parts, or parts whose columns do not fit into shared memory."""
+        parts = self.pieces
+        count = np.bincount(parts.step, minlength=parts.num_steps)
+        too_large = parts.size * (parts.size - 1 + 2 * parts.num_ancestors) > front_words(self.device)
+        count[parts.step[too_large]] = 0
+        return [number <= MOST_NARROW for number in count.tolist()]
+
     def _whole_stages(self, outside: Indices, inside: Indices) -> Stages:
         """Return the parts of those steps where all fit into shared memory."""
-        parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(np.maximum(outside, inside))
-        all_rounds = whole_rounds(parts.size, parts.num_ancestors)
-        most_rounds, too_large = MOST_ROUNDS * chain_size(self.device), set()
+        parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(np.maximum(outside, inside), ONE_CLASS)
+        most_rounds = MOST_ROUNDS * chain_size(self.device)
         for number, begin, end, which in order.batches:
-            most = int(max(outside[which].max(), inside[which].max()))
-            lanes = self._lanes(most, end - begin, all_rounds[which])
-            front = whole_front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes, end - begin)
-            if front is None or (self.device.info.kind == "cpu" and all_rounds[which].max() > most_rounds):
-                too_large.add(number)
-            else:
-                steps[number].append(Batch(begin, end, front.lanes, 1, int(parts.size[which].max()), front))
-        for number in too_large:
-            steps[number] = []
+            size, count = parts.size[which], parts.num_ancestors[which]
+            if not self.is_narrow[number]:
+                continue
+            if self.device.info.kind == "cpu" and whole_rounds(size, count).max() > most_rounds:
+                continue
+            front = whole_front_of(self.device, size, count, chain_size(self.device), end - begin)
+            if front is not None:
+                steps[number].append(Batch(begin, end, front.lanes, 1, int(size.max()), front))
         return Stages(self._upload("the order of supernodes", order.parts), steps)
 
     def _column_stages(self) -> Stages:
-        """Return the parts that have ancestors, for perfect customization."""
-        parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(_columns_of(self.pieces))
+        """Return the parts for perfect customization."""
+        parts, steps = self.pieces, self._no_dispatches()
+        order = self._by_work(_columns_of(parts), CLASS_BITS)
         for number, begin, end, which in order.batches:
             size, count = parts.size[which], parts.num_ancestors[which]
-            blocks = blocks_of(self.device, size, count, _INVOCATIONS, MOST_ROUNDS)
+            given = (self.device, size, count, _INVOCATIONS, MOST_ROUNDS)
+            blocks = (blocks_of if self.is_narrow[number] else blocks_without_chunks)(*given)
             front = Front(blocks.lanes, blocks.words, blocks.parts)
             steps[number].append(Batch(begin, end, blocks.lanes, 1, int(size.max()), front, blocks))
         return Stages(self._upload("the order of columns", order.parts), steps)
@@ -357,11 +377,11 @@ class Topology(Resource):
     def _no_dispatches(self) -> list[list[Batch]]:
         return [[] for _ in range(self.pieces.num_steps)]
 
-    def _by_work(self, work: Indices) -> _Order:
-        """Return the parts that have work, by step, and in a step by the binary logarithm of the work."""
+    def _by_work(self, work: Indices, class_bits: int = 1) -> _Order:
+        """Return the parts that have work, by step, and in a step by classes of the binary logarithm of the work."""
         chosen = np.flatnonzero(work)
         step = self.pieces.step[chosen]
-        exponent = (np.log2(np.maximum(1, work[chosen])) / CLASS_BITS).astype(np.int64)
+        exponent = (np.log2(np.maximum(1, work[chosen])) / class_bits).astype(np.int64)
         by_work = np.lexsort((exponent, step))
         chosen, step, exponent = chosen[by_work], step[by_work], exponent[by_work]
         bounds = np.flatnonzero(np.diff(step * 64 + exponent)) + 1
