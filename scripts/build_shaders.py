@@ -48,7 +48,7 @@ VARIANTS = {
     "_split": (
         "SPLIT_ARRAYS",
         (
-            *("near_far", "bellman_ford", "bellman_ford_edge", "bellman_ford_subgroup"),
+            *("near_far", "push_pull", "bellman_ford", "bellman_ford_edge", "bellman_ford_subgroup"),
             *("delta_step", "delta_step_array", "delta_step_subgroup"),
             *("dijkstra_scan", "threshold_relax", "threshold_relax_predecessors"),
             *("path", "path_parents", "path_fill", "voronoi_hook", "tree_arcs", "reweigh"),

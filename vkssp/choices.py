@@ -38,6 +38,7 @@ ALGORITHMS = (
     "martin_predecessors",
     "near_far",
     "phast",
+    "push_pull",
 )
 #: What map matching does where a trace has a gap, and its greatest plausible speed in km/h.
 GAPS, MAX_SPEED_KMH = ("split", "ignore"), 180.0

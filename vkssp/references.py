@@ -1,6 +1,11 @@
 """Publications that the algorithms come from."""
 
+BEAMER = "S. Beamer, K. Asanovic, D. Patterson, Direction-optimizing breadth-first search, 2012"
 BELLMAN_FORD = "R. Bellman, On a routing problem, 1958; L. R. Ford, Network flow theory, 1956"
+CHAKARAVARTHY = (
+    "V. T. Chakaravarthy, F. Checconi, P. Murali, F. Petrini, Y. Sabharwal, Scalable single source shortest path "
+    "algorithms for massively parallel systems, 2014"
+)
 CRAUSER = "A. Crauser, K. Mehlhorn, U. Meyer, P. Sanders, A parallelization of Dijkstra's shortest path algorithm, 1998"
 DAVIDSON = (
     "A. Davidson, S. Baxter, M. Garland, J. D. Owens, Work-efficient parallel GPU methods for single-source shortest "

@@ -11,6 +11,7 @@ from vkssp.algorithms.delta_step_subgroup import DeltaStepSubgroup
 from vkssp.algorithms.dijkstra_scan import DijkstraScan
 from vkssp.algorithms.near_far import NearFar
 from vkssp.algorithms.phast import Phast
+from vkssp.algorithms.push_pull import PushPull
 from vkssp.algorithms.threshold import Crauser, CrauserPredecessors, Martin, MartinPredecessors
 from vkssp.cpu.bellman_ford import BellmanFordCpu
 from vkssp.cpu.delta_step_buckets import DeltaStepBuckets
@@ -19,7 +20,7 @@ from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.threshold import CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu
 
 _VULKAN: tuple[type[Algorithm], ...] = (
-    *(NearFar, BlockResident, Phast, DeltaStep, DeltaStepArray, DeltaStepSubgroup),
+    *(NearFar, BlockResident, PushPull, Phast, DeltaStep, DeltaStepArray, DeltaStepSubgroup),
     *(BellmanFord, BellmanFordSubgroup, BellmanFordEdge),
     *(Crauser, CrauserPredecessors, Martin, MartinPredecessors, DijkstraScan),
 )

@@ -32,12 +32,21 @@ def undirected_edges(renumbered: RenumberedGraph, segment: int) -> tuple[Uint32s
     The result is that of `edge_list.edges_of`: edges are sorted by start, end and weight, and then by the segments of
     their ends.
     """
+    items = _opposite(renumbered)
+    return None if items is None else _by_segment(items, segment or renumbered.num_nodes)
+
+
+def has_opposite_arcs(renumbered: RenumberedGraph) -> bool:
+    """Return whether each arc of a graph has an opposite one of its weight."""
+    return _opposite(renumbered) is not None
+
+
+def _opposite(renumbered: RenumberedGraph) -> _Items | None:
+    """Return offsets and items of the arcs to higher nodes if each arc has an opposite one of its weight, else None."""
     if not is_two_way(renumbered):
         return None
     items = _higher(renumbered, outgoing=True)
-    if not _are_equal(items, _higher(renumbered, outgoing=False)):
-        return None
-    return _by_segment(items, segment or renumbered.num_nodes)
+    return items if _are_equal(items, _higher(renumbered, outgoing=False)) else None
 
 
 def _higher(renumbered: RenumberedGraph, *, outgoing: bool) -> _Items:

@@ -1,0 +1,341 @@
+// One dispatch of push_pull: pushing along arcs or pulling, whichever looks at fewer arcs (Beamer, Asanovic, Patterson,
+// 2012; for shortest paths Chakaravarthy, Checconi, Murali, Petrini, Sabharwal, 2014).
+//
+// Few changed nodes push: they relax the arcs that leave them. If many nodes have changed, all nodes pull: each looks at
+// the arcs that enter it, light ones first. No node that changed is nearer than `nearest`, so an arc that weighs at least
+// the difference to it improves nothing, and neither do the arcs behind it. In a graph with hubs most nodes are little
+// farther than the hubs, and look at one arc in thirty.
+//
+// Nothing depends on the order of two accesses within a dispatch: a node that changes has its bit set, and its arcs are
+// relaxed in the next dispatch, whatever this one has seen of the change.
+//
+// A node handles the first PIECE arcs of its row; the others are divided into pieces, which count as nodes of their own.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+#include "split.glsl"
+#include "push_pull_state.glsl"
+#include "loop.glsl"
+
+layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
+layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
+layout(std430, binding = 6) readonly restrict buffer FirstIn { uint first_in[]; };
+layout(std430, binding = 7) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight; light arcs first
+layout(std430, binding = 8) readonly restrict buffer Pieces { uvec2 pieces[]; };   // node, first arc; out, then in
+layout(std430, binding = 9) coherent buffer Changed { uint changed[]; };           // three bits for each node
+// The same distances, for reads that may be out of date: without `coherent` a nearer cache serves them.
+layout(std430, binding = 10) readonly buffer SameDistances { uint same_dist[]; };
+#include "targets.glsl"
+#include "reduce.glsl"
+#define NO_SUBGROUPS
+#include "scan.glsl"
+
+layout(constant_id = 2) const uint PIECE = 1024;
+layout(constant_id = 3) const uint STEPS = 2;         // times that an invocation looks at ARCS_AT_ONCE arcs of a node
+layout(constant_id = 4) const uint LEAST_LANES = 16;  // invocations that look at the other arcs of a node, at least
+#define RELAX_READS_FIRST 1
+#define RELAX_READ(node) same_dist[node]
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+    uint pieces_out, pieces_in;
+    uint most_pushed;  // arcs
+};
+#include "improve.glsl"
+
+// Copy of the state for this dispatch, and the starts of the bits that are read, set and cleared.
+struct Step {
+    uint phase, nearest, bits_in, bits_out, bits_clear;
+};
+shared Step step;
+
+shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
+shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
+shared uint most_bits;
+
+shared uvec2 rest[WORKGROUP_SIZE];  // arcs that one invocation has left: first, end
+shared uint rest_best[WORKGROUP_SIZE];
+shared uint rest_count[2];
+const uint TILE_WORDS = WORKGROUP_SIZE / 32 + 2;
+shared uint tile_bits[1024 / 32 + 2];
+shared uint degree_sum;
+
+uint own_nearest = UNREACHABLE, own_degree = 0;
+
+uint num_words() {
+    return (num_nodes + 31) / 32;
+}
+
+uint degree_of(uint node) {
+    return first_out[node + 1] - first_out[node];
+}
+
+// Note that a node has changed.
+void mark(uint node) {
+    uint bit = 1u << (node % 32);
+    if ((atomicOr(changed[step.bits_out + node / 32], bit) & bit) == 0) own_degree += degree_of(node);
+}
+
+bool has_changed(uint node) {
+    return (changed[step.bits_in + node / 32] >> (node % 32) & 1) != 0;
+}
+
+// Relax the arcs of the workgroup's entries, one or none for each invocation. All invocations must call this.
+void expand(uint first, uint degree, uint distance) {
+    uint slot, before, total = workgroup_scan(degree, slot, before);
+    arcs_before[slot + 1] = before + degree;
+    if (gl_LocalInvocationIndex == 0) arcs_before[0] = 0;
+    slot_entry[slot] = uvec2(first, distance);
+    barrier();
+    for (uint start = 0; start < total; start += ARCS_AT_ONCE * WORKGROUP_SIZE) {
+        uint head[ARCS_AT_ONCE], through[ARCS_AT_ONCE], place[ARCS_AT_ONCE];
+        uvec2 arc[ARCS_AT_ONCE];
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            uint at = start + i * WORKGROUP_SIZE + gl_LocalInvocationIndex, low = 0, high = WORKGROUP_SIZE;
+            while (high - low > 1) {  // the slot that this arc belongs to
+                uint middle = (low + high) / 2;
+                if (arcs_before[middle] <= at) low = middle;
+                else high = middle;
+            }
+            place[i] = at < total ? slot_entry[low].x + at - arcs_before[low] : NO_INDEX;
+            through[i] = slot_entry[low].y;
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            arc[i] = place[i] != NO_INDEX ? PAIR(arcs, place[i]) : uvec2(0, NO_INDEX);
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            head[i] = arc[i].x;
+            through[i] = place[i] != NO_INDEX ? through_arc(through[i], arc[i].y) : UNREACHABLE;
+        }
+        improve(head, through);
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            if (through[i] == UNREACHABLE) continue;
+            own_nearest = min(own_nearest, through[i]);
+            mark(head[i]);
+        }
+    }
+    barrier();  // the next call uses the same shared memory
+}
+
+// Mark the seeds, which lie behind the bits: node, distance.
+void mark_seeds(uint count) {
+    uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint i = gl_GlobalInvocationID.x; i < count; i += stride) {
+        mark(changed[3 * num_words() + 2 * i]);
+        own_nearest = min(own_nearest, changed[3 * num_words() + 2 * i + 1]);
+    }
+}
+
+// Let the changed nodes push, some bits of a word for each invocation, one bit in each turn. There is no loop of turns
+// within one of words, see main().
+void push_nodes(uint words) {
+    uint lid = gl_LocalInvocationIndex, bits = 0, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    bool is_new = true;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < words; start += is_new ? stride : 0) {
+        uint word = start + lid, first = 0, degree = 0, distance = 0;
+        if (is_new) bits = word < words ? changed[step.bits_in + word] : 0;
+        if (lid == 0) most_bits = 0;
+        barrier();
+        if (bits != 0) {
+            uint node = 32 * word + uint(findLSB(bits));
+            bits &= bits - 1;
+            atomicMax(most_bits, bits != 0 ? 2u : 1u);
+            first = first_out[node];
+            degree = min(first_out[node + 1] - first, PIECE);
+            distance = dist[node];
+            if (COUNTING > 0) {
+                ++visited;
+                ++worked;
+            }
+        }
+        barrier();
+        uint most = most_bits;
+        is_new = most < 2;
+        if (most != 0) expand(first, degree, distance);
+        barrier();  // the next turn uses the same shared memory
+    }
+}
+
+void push_pieces(uint count) {
+    uint lid = gl_LocalInvocationIndex;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < count;
+         start += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        uint first = 0, degree = 0, distance = 0;
+        if (lid == 0) most_bits = 0;
+        barrier();
+        if (start + lid < count) {
+            uvec2 piece = pieces[start + lid];
+            if (has_changed(piece.x)) {
+                first = piece.y;
+                degree = min(first_out[piece.x + 1] - first, PIECE);
+                distance = dist[piece.x];
+                atomicMax(most_bits, 1u);
+            }
+        }
+        barrier();
+        if (most_bits != 0) expand(first, degree, distance);
+        barrier();
+    }
+}
+
+// Return the weight from which on an arc into a node cannot improve it. An arc that leads beyond the largest distance
+// must be looked at, for its sum is to be reported.
+uint useful_below(uint distance) {
+    return distance == UNREACHABLE ? UNREACHABLE : distance - min(distance, step.nearest);
+}
+
+// Look at the arcs that single invocations have left, several invocations at those of a row.
+void pull_rest(uint count) {
+    uint lanes = LEAST_LANES;
+    while (2 * lanes * count <= WORKGROUP_SIZE) lanes *= 2;
+    lanes = min(lanes, WORKGROUP_SIZE);
+    uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes, i = gl_LocalInvocationIndex / lanes;
+    for (i = i < groups ? i : count; i < count; i += groups) {
+        uvec2 row = rest[i];
+        for (uint at = row.x + lane; at < row.y; at += lanes) {
+            uvec2 arc = PAIR(arcs_in, at);
+            uint known = atomicLoad(rest_best[i], gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+            if (arc.y >= useful_below(known)) break;
+            uint tail = same_dist[arc.x], through = tail == UNREACHABLE ? tail : through_arc(tail, arc.y);
+            if (through < known) atomicMin(rest_best[i], through);
+        }
+    }
+}
+
+// Look at the arcs from `first` to `end` of a node or piece with `best` as its distance, and return the new distance.
+// If `has_row`, the invocation has such a row. All invocations must call this, with turns 0, 1, 0, 1, ...
+uint pull_row(bool has_row, uint first, uint end, uint best, uint turn) {
+    uint lid = gl_LocalInvocationIndex, place = NO_INDEX;
+    for (uint taken = 0; taken < STEPS; ++taken) {
+        uvec2 arc[ARCS_AT_ONCE];
+        uint tail[ARCS_AT_ONCE], below = has_row ? useful_below(best) : 0;
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            arc[i] = has_row && first + i < end ? PAIR(arcs_in, first + i) : uvec2(0, NO_INDEX);
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) tail[i] = arc[i].y < below ? same_dist[arc[i].x] : UNREACHABLE;
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            if (tail[i] != UNREACHABLE) best = min(best, through_arc(tail[i], arc[i].y));
+        }
+        first += ARCS_AT_ONCE;
+        has_row = has_row && first < end && arc[ARCS_AT_ONCE - 1].y < useful_below(best);
+    }
+    if (has_row) {
+        place = atomicAdd(rest_count[turn], 1);
+        rest[place] = uvec2(first, end);
+        rest_best[place] = best;
+    }
+    barrier();
+    uint count = rest_count[turn];
+    if (lid == 0) rest_count[1 - turn] = 0;
+    if (count != 0) {
+        pull_rest(count);
+        barrier();
+        if (place != NO_INDEX) best = rest_best[place];
+        barrier();  // the next call uses the same shared memory
+    }
+    return best;
+}
+
+// Lower the distance of a node, and return whether it was larger.
+bool lower(uint node, uint distance) {
+    if (distance >= atomicMin(dist[node], distance)) return false;
+    if (COUNTING > 0) ++improved_count;
+    own_nearest = min(own_nearest, distance);
+    return true;
+}
+
+void pull_nodes(uint count) {
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, turn = 0;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < count; start += stride) {
+        uint node = start + lid, first = 0, end = 0, before = 0;
+        if (lid == 0) {
+            for (uint i = 0; i < TILE_WORDS; ++i) tile_bits[i] = 0;
+        }
+        bool has_row = false;
+        if (node < count) {
+            if (COUNTING > 0) ++visited;
+            before = dist[node];
+            first = first_in[node];
+            end = min(first_in[node + 1], first + PIECE);
+            has_row = first < end && before > step.nearest;
+            if (COUNTING > 0 && has_row) ++worked;
+        }
+        uint best = pull_row(has_row, first, end, before, turn);
+        turn = 1 - turn;
+        if (best < before && lower(node, best)) {
+            uint degree = degree_of(node);
+            if (degree > PIECE) {
+                mark(node);  // a piece may mark it, too
+            } else {
+                own_degree += degree;
+                atomicOr(tile_bits[node / 32 - start / 32], 1u << (node % 32));
+            }
+        }
+        barrier();
+        for (uint i = lid; i < TILE_WORDS; i += WORKGROUP_SIZE) {
+            if (tile_bits[i] != 0) atomicOr(changed[step.bits_out + start / 32 + i], tile_bits[i]);
+        }
+        barrier();
+    }
+}
+
+void pull_pieces(uint count) {
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, turn = 0;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < count; start += stride) {
+        uint node = 0, first = 0, end = 0, before = 0;
+        bool has_row = start + lid < count;
+        if (has_row) {
+            uvec2 piece = pieces[pieces_out + start + lid];
+            node = piece.x;
+            first = piece.y;
+            end = min(first_in[node + 1], first + PIECE);
+            before = dist[node];
+            has_row = before > step.nearest;
+        }
+        uint best = pull_row(has_row, first, end, before, turn);
+        turn = 1 - turn;
+        if (best < before && lower(node, best)) mark(node);
+        barrier();  // the next call uses the same shared memory
+    }
+}
+
+// Decide what the next dispatch does.
+void advance() {
+    finish_iteration(step.phase, step.nearest, UNREACHABLE, 0, max(num_nodes, 1) - 1);
+    if (step.phase == PULL) state.pulls += 1;
+    uint nearest = state.next_nearest;
+    state.phase = state.next_degree > most_pushed ? PULL : PUSH;
+    state.nearest = nearest;
+    state.next_nearest = UNREACHABLE;
+    state.next_degree = 0;
+    if (nearest == UNREACHABLE || update_best() <= nearest) loop.done = 1;
+}
+
+void main() {
+    if (gl_LocalInvocationIndex == 0) {
+        uint turn = loop.iterations % 3, words = num_words();
+        step = Step(state.phase, state.nearest, turn * words, (turn + 1) % 3 * words, (turn + 2) % 3 * words);
+        rest_count[0] = rest_count[1] = 0;
+        degree_sum = 0;
+    }
+    if (search_is_over()) return;
+    uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint word = gl_GlobalInvocationID.x; word < num_words(); word += stride) changed[step.bits_clear + word] = 0;
+    // No branches, and no loops with barriers within others: in such ones that are not to be executed, llvmpipe loses
+    // count of barriers if its last subgroup is partly empty.
+    bool pulls = step.phase == PULL, pushes = step.phase != SEED && !pulls;
+    mark_seeds(step.phase == SEED ? loop.num_seeds : 0);
+    push_nodes(pushes ? num_words() : 0);
+    push_pieces(pushes ? pieces_out : 0);
+    pull_nodes(pulls ? num_nodes : 0);
+    pull_pieces(pulls ? pieces_in : 0);
+    own_nearest = workgroup_min(own_nearest);
+    if (own_degree != 0) atomicAdd(degree_sum, own_degree);
+    barrier();
+    if (gl_LocalInvocationIndex == 0 && own_nearest != UNREACHABLE) {
+        atomicMin(state.next_nearest, own_nearest);
+        atomicAdd(state.next_degree, degree_sum);
+    }
+    if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();
+}

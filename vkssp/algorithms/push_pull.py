@@ -1,0 +1,123 @@
+"""Pushing along arcs or pulling, whichever looks at fewer arcs (Beamer et al., 2012; Chakaravarthy et al., 2014).
+
+Nodes that the last iteration changed push: they relax the arcs that leave them. Where these are many, all nodes pull
+instead: each looks at the arcs that enter it, the lightest first, up to those that are too heavy to improve it. In a
+graph with hubs most nodes are little farther than a hub, so that they look at few of their arcs.
+
+Phases in a trace: 0 changed nodes push, 1 all nodes pull, 2 the seeds are marked. Rows of more than some arcs are divided; in
+a trace only their first parts count as nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vkssp.algorithm import MAX_TERMINALS, Description, Parameter, Terminal
+from vkssp.engine.arrays import Array
+from vkssp.engine.device_algorithm import STATE_SHARED, WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
+from vkssp.prepared.light_arcs import LightArcs, later_pieces, light_arcs
+from vkssp.references import BEAMER, CHAKARAVARTHY
+
+_PIECE_CONSTANT, _STEPS_CONSTANT, _LANES_CONSTANT = 2, 3, 4
+#: Arcs of a row that are handled together; the other ones of the row are divided into parts of so many.
+PIECE = 1024
+#: Times that one invocation looks at four arcs of a node; the other arcs of the node are then shared by several.
+STEPS = 2
+#: Least number of invocations that share the other arcs of a node.
+LEAST_LANES = 16
+# Phase in which the seeds are marked, see shaders/include/push_pull_state.glsl.
+_SEED = 2
+# Bytes of a seed: a node and a distance.
+_SEED_BYTES = 8
+# Bytes of shared memory per invocation, and for everything else.
+_SHARED_PER_INVOCATION, _SHARED_BESIDES = 32, 128
+# Least number of arcs that are pushed whatever the graph's number of arcs.
+_LEAST_PUSHED = 32
+
+
+class PushPull(DeviceAlgorithm):
+    """Search on a device that pushes or pulls; see `DeviceAlgorithm`."""
+
+    NAME: ClassVar[str] = "push_pull"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="few changed nodes relax their arcs; if many have changed, all nodes look at their lightest arcs",
+        source=f"{BEAMER}; {CHAKARAVARTHY}",
+        complexity="as many iterations as the shortest paths have arcs; on graphs with hubs a tenth of m relaxations in all",
+        use="graphs with hubs, such as social networks",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("push_share", 1, 2**31, None, "nodes pull if changed ones have more than this part of all arcs: m / it"),
+        WORKGROUP_SIZE,
+        WORKGROUPS,
+    )
+    BINDINGS: ClassVar[int] = 11
+    STATE: ClassVar[np.dtype[Any]] = state_dtype(
+        *("phase", "nearest", "pulls", ("nearest_gap", 32), "next_nearest"),
+        *(("degree_gap", 32), "next_degree", ("end_gap", 32)),
+    )
+    COUNTERS: ClassVar[tuple[str, ...]] = ("pulls",)
+    OWN_BYTES: ClassVar[float] = 0.375
+    SWEEPS: ClassVar[bool] = False
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        graph, num_arcs = self._graph, self._graph.renumbered.num_arcs
+        rows = graph.missing("first_out", 4 * (self._num_nodes + 1))
+        if not at_most and light_arcs(graph.renumbered).is_undirected:
+            return rows + graph.missing("arcs light first", 8 * num_arcs)
+        return rows + graph.missing("arcs", 8 * num_arcs) + graph.missing("light arcs in", 8 * num_arcs + rows)
+
+    def _both_ways(self) -> tuple[Array, Array, Array, Array, LightArcs]:
+        """Return rows and arcs that leave nodes, those that enter them, and the same on the host."""
+        graph = self._graph
+        on_host = light_arcs(graph.renumbered)
+        if on_host.is_undirected:
+            arcs = graph.arcs_light_first()
+            return graph.first_out, arcs, graph.first_out, arcs, on_host
+
+        def make() -> Any:
+            arrays = {"first_in": on_host.first_in, "the light arcs in": on_host.arcs_in}
+            return graph.upload_arrays(arrays, ("the light arcs in",), split=graph.splits_arcs)
+
+        first_in, arcs_in = graph.shared("light arcs in", make)
+        return graph.first_out, graph.arcs, first_in, arcs_in, on_host
+
+    def _steps(self) -> Sequence[Step]:
+        graph, tuned, limits = self._graph, self._device.tuned, self._device.limits
+        *rows, on_host = self._both_ways()
+        share = self._parameters["push_share"] or tuned["push_pull.push_share"]
+        usual, most = tuned["push_pull.workgroup_size"], tuned["push_pull.workgroups"]
+        fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
+        size = self._parameters["workgroup_size"] or min(self._size(default=usual, software=usual), fitting)
+
+        def make() -> Any:
+            pieces = [later_pieces(first, PIECE) for first in (on_host.first_out, on_host.first_in)]
+            return *graph.upload({"the pieces": np.concatenate(pieces)}), *map(len, pieces)
+
+        pieces, pieces_out, pieces_in = graph.shared("pieces of rows", make)
+        self._bits_bytes = 12 * -(-self._num_nodes // 32)
+        most_seeds = max(MAX_TERMINALS, self._most_seeds)
+        self._changed = self._buffer("the changed nodes", self._bits_bytes + _SEED_BYTES * most_seeds)
+        kernel = self._kernel(
+            "push_pull",
+            *(self.terminals, self.distances, *rows, pieces, self._changed, self.distances),
+            workgroup_size=size,
+            push_constants=4,
+            constants={_PIECE_CONSTANT: PIECE, _STEPS_CONSTANT: STEPS, _LANES_CONSTANT: LEAST_LANES},
+            shared_bytes=_SHARED_PER_INVOCATION * size + _SHARED_BESIDES,
+        )
+        groups = self._groups(self._num_nodes, size, default=most, software=most)
+        most_pushed = max(_LEAST_PUSHED, graph.renumbered.num_arcs // share)
+        return [Step(kernel, groups, (self._num_nodes, pieces_out, pieces_in, most_pushed))]
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        recording.fill(self._changed, 0, self._bits_bytes)
+        recording.copy(self.seeds, self._changed, _SEED_BYTES * num_seeds, 0, self._bits_bytes)
+
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
+        return {"phase": _SEED, "nearest": min(offset for _, offset in seeds), "next_nearest": UNREACHABLE}

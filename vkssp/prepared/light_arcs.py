@@ -1,0 +1,70 @@
+"""Arcs into each node, light ones first, for searches that pull; those of an undirected graph leave the node, too."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vkssp.graph import Uint32s
+from vkssp.graph.csr import ranges, sorted_rows
+from vkssp.graph.many_arcs import MANY, light_first
+from vkssp.prepared.many_edges import has_opposite_arcs
+from vkssp.prepared.renumbered import RenumberedGraph
+
+
+class LightArcs(NamedTuple):
+    """Rows of arcs that leave nodes and of arcs that enter them; both are the same arrays in an undirected graph.
+
+    Attributes
+    ----------
+    first_out, first_in : numpy.ndarray
+        Offset of each node's first arc, shape (num_nodes + 1,), uint32.
+    arcs : numpy.ndarray
+        Head and weight of each arc that leaves a node, shape (num_arcs, 2), uint32.
+    arcs_in : numpy.ndarray
+        Tail and weight of each arc that enters a node, by weight, shape (num_arcs, 2), uint32.
+    """
+
+    first_out: Uint32s
+    arcs: Uint32s
+    first_in: Uint32s
+    arcs_in: Uint32s
+
+    @property
+    def is_undirected(self) -> bool:
+        """Whether the arcs that enter a node are those that leave it."""
+        return self.arcs_in is self.arcs
+
+
+def light_arcs(renumbered: RenumberedGraph) -> LightArcs:
+    """Return the arcs that leave and that enter each node of a graph."""
+
+    def make() -> LightArcs:
+        first_out = renumbered.first_out
+        if has_opposite_arcs(renumbered):
+            arcs = renumbered.arcs_light_first()
+            return LightArcs(first_out, arcs, first_out, arcs)
+        first_in, arcs_in, _ = renumbered.reverse()
+        sort = light_first if renumbered.num_arcs >= MANY else sorted_rows
+        return LightArcs(first_out, renumbered.arcs, first_in, sort(first_in, arcs_in))
+
+    arcs: LightArcs = renumbered.derived("light arcs", make)
+    return arcs
+
+
+def later_pieces(first: Uint32s, size: int) -> Uint32s:
+    """Return pieces of the rows of nodes with more than `size` arcs, without the first piece of each row.
+
+    Returns
+    -------
+    numpy.ndarray
+        Node and first arc of each piece, which ends after `size` arcs or with the row; shape (pieces, 2), uint32.
+    """
+    degree = np.diff(first.astype(np.int64))
+    node = np.flatnonzero(degree > size)
+    count = (degree[node] - 1) // size
+    number = 1 + ranges(np.zeros_like(count), count)
+    return np.stack([np.repeat(node, count), np.repeat(first[node].astype(np.int64), count) + size * number], axis=1).astype(
+        np.uint32
+    )
