@@ -10,6 +10,9 @@
 // relaxed in the next dispatch, whatever this one has seen of the change.
 //
 // A node handles the first PIECE arcs of its row; the others are divided into pieces, which count as nodes of their own.
+//
+// The size of a workgroup is a power of two, 32 at least: with a subgroup that is partly empty llvmpipe loses count of
+// barriers here.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -57,11 +60,12 @@ shared uint most_bits;
 shared uvec2 rest[WORKGROUP_SIZE];  // arcs that one invocation has left: first, end
 shared uint rest_best[WORKGROUP_SIZE];
 shared uint rest_count[2];
-const uint TILE_WORDS = WORKGROUP_SIZE / 32 + 2;
-shared uint tile_bits[1024 / 32 + 2];
+const uint TILE_WORDS = WORKGROUP_SIZE / 32;
+shared uint tile_bits[TILE_WORDS];
 shared uint degree_sum;
 
 uint own_nearest = UNREACHABLE, own_degree = 0;
+uint turn = 0;  // element of rest_count that the next pull_row() uses
 
 uint num_words() {
     return (num_nodes + 31) / 32;
@@ -119,52 +123,51 @@ void expand(uint first, uint degree, uint distance) {
 }
 
 // Mark the seeds, which lie behind the bits: node, distance.
-void mark_seeds(uint count) {
+void mark_seeds() {
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    for (uint i = gl_GlobalInvocationID.x; i < count; i += stride) {
+    for (uint i = gl_GlobalInvocationID.x; i < loop.num_seeds; i += stride) {
         mark(changed[3 * num_words() + 2 * i]);
         own_nearest = min(own_nearest, changed[3 * num_words() + 2 * i + 1]);
     }
 }
 
-// Let the changed nodes push, some bits of a word for each invocation, one bit in each turn. There is no loop of turns
-// within one of words, see main().
-void push_nodes(uint words) {
-    uint lid = gl_LocalInvocationIndex, bits = 0, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    bool is_new = true;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < words; start += is_new ? stride : 0) {
-        uint word = start + lid, first = 0, degree = 0, distance = 0;
-        if (is_new) bits = word < words ? changed[step.bits_in + word] : 0;
+// Let the changed nodes push: some bits of a word for each invocation, one bit in each turn.
+void push_nodes() {
+    uint lid = gl_LocalInvocationIndex, words = num_words();
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < words; start += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        uint word = start + lid, bits = word < words ? changed[step.bits_in + word] : 0;
         if (lid == 0) most_bits = 0;
         barrier();
-        if (bits != 0) {
-            uint node = 32 * word + uint(findLSB(bits));
-            bits &= bits - 1;
-            atomicMax(most_bits, bits != 0 ? 2u : 1u);
-            first = first_out[node];
-            degree = min(first_out[node + 1] - first, PIECE);
-            distance = dist[node];
-            if (COUNTING > 0) {
-                ++visited;
-                ++worked;
+        if (bits != 0) atomicMax(most_bits, uint(bitCount(bits)));
+        barrier();
+        uint turns = most_bits;
+        for (uint taken = 0; taken < turns; ++taken) {
+            uint first = 0, degree = 0, distance = 0;
+            if (bits != 0) {
+                uint node = 32 * word + uint(findLSB(bits));
+                bits &= bits - 1;
+                first = first_out[node];
+                degree = min(first_out[node + 1] - first, PIECE);
+                distance = dist[node];
+                if (COUNTING > 0) {
+                    ++visited;
+                    ++worked;
+                }
             }
+            expand(first, degree, distance);
         }
         barrier();
-        uint most = most_bits;
-        is_new = most < 2;
-        if (most != 0) expand(first, degree, distance);
-        barrier();  // the next turn uses the same shared memory
     }
 }
 
-void push_pieces(uint count) {
+void push_pieces() {
     uint lid = gl_LocalInvocationIndex;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < count;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < pieces_out;
          start += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         uint first = 0, degree = 0, distance = 0;
         if (lid == 0) most_bits = 0;
         barrier();
-        if (start + lid < count) {
+        if (start + lid < pieces_out) {
             uvec2 piece = pieces[start + lid];
             if (has_changed(piece.x)) {
                 first = piece.y;
@@ -204,21 +207,19 @@ void pull_rest(uint count) {
 }
 
 // Look at the arcs from `first` to `end` of a node or piece with `best` as its distance, and return the new distance.
-// If `has_row`, the invocation has such a row. All invocations must call this, with turns 0, 1, 0, 1, ...
-uint pull_row(bool has_row, uint first, uint end, uint best, uint turn) {
+// If `has_row`, the invocation has such a row. All invocations must call this.
+uint pull_row(bool has_row, uint first, uint end, uint best) {
     uint lid = gl_LocalInvocationIndex, place = NO_INDEX;
-    for (uint taken = 0; taken < STEPS; ++taken) {
+    for (uint taken = 0; has_row && taken < STEPS; ++taken) {
         uvec2 arc[ARCS_AT_ONCE];
-        uint tail[ARCS_AT_ONCE], below = has_row ? useful_below(best) : 0;
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            arc[i] = has_row && first + i < end ? PAIR(arcs_in, first + i) : uvec2(0, NO_INDEX);
-        }
+        uint tail[ARCS_AT_ONCE], below = useful_below(best);
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) arc[i] = first + i < end ? PAIR(arcs_in, first + i) : uvec2(0, NO_INDEX);
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) tail[i] = arc[i].y < below ? same_dist[arc[i].x] : UNREACHABLE;
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             if (tail[i] != UNREACHABLE) best = min(best, through_arc(tail[i], arc[i].y));
         }
         first += ARCS_AT_ONCE;
-        has_row = has_row && first < end && arc[ARCS_AT_ONCE - 1].y < useful_below(best);
+        has_row = first < end && arc[ARCS_AT_ONCE - 1].y < useful_below(best);
     }
     if (has_row) {
         place = atomicAdd(rest_count[turn], 1);
@@ -227,7 +228,8 @@ uint pull_row(bool has_row, uint first, uint end, uint best, uint turn) {
     }
     barrier();
     uint count = rest_count[turn];
-    if (lid == 0) rest_count[1 - turn] = 0;
+    turn = 1 - turn;
+    if (lid == 0) rest_count[turn] = 0;
     if (count != 0) {
         pull_rest(count);
         barrier();
@@ -245,15 +247,13 @@ bool lower(uint node, uint distance) {
     return true;
 }
 
-void pull_nodes(uint count) {
-    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, turn = 0;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < count; start += stride) {
+void pull_nodes() {
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < num_nodes; start += stride) {
         uint node = start + lid, first = 0, end = 0, before = 0;
-        if (lid == 0) {
-            for (uint i = 0; i < TILE_WORDS; ++i) tile_bits[i] = 0;
-        }
+        if (lid < TILE_WORDS) tile_bits[lid] = 0;
         bool has_row = false;
-        if (node < count) {
+        if (node < num_nodes) {
             if (COUNTING > 0) ++visited;
             before = dist[node];
             first = first_in[node];
@@ -261,30 +261,27 @@ void pull_nodes(uint count) {
             has_row = first < end && before > step.nearest;
             if (COUNTING > 0 && has_row) ++worked;
         }
-        uint best = pull_row(has_row, first, end, before, turn);
-        turn = 1 - turn;
+        uint best = pull_row(has_row, first, end, before);
         if (best < before && lower(node, best)) {
             uint degree = degree_of(node);
             if (degree > PIECE) {
                 mark(node);  // a piece may mark it, too
             } else {
                 own_degree += degree;
-                atomicOr(tile_bits[node / 32 - start / 32], 1u << (node % 32));
+                atomicOr(tile_bits[lid / 32], 1u << (lid % 32));
             }
         }
         barrier();
-        for (uint i = lid; i < TILE_WORDS; i += WORKGROUP_SIZE) {
-            if (tile_bits[i] != 0) atomicOr(changed[step.bits_out + start / 32 + i], tile_bits[i]);
-        }
+        if (lid < TILE_WORDS && tile_bits[lid] != 0) atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[lid]);
         barrier();
     }
 }
 
-void pull_pieces(uint count) {
-    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, turn = 0;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < count; start += stride) {
+void pull_pieces() {
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < pieces_in; start += stride) {
         uint node = 0, first = 0, end = 0, before = 0;
-        bool has_row = start + lid < count;
+        bool has_row = start + lid < pieces_in;
         if (has_row) {
             uvec2 piece = pieces[pieces_out + start + lid];
             node = piece.x;
@@ -293,8 +290,7 @@ void pull_pieces(uint count) {
             before = dist[node];
             has_row = before > step.nearest;
         }
-        uint best = pull_row(has_row, first, end, before, turn);
-        turn = 1 - turn;
+        uint best = pull_row(has_row, first, end, before);
         if (best < before && lower(node, best)) mark(node);
         barrier();  // the next call uses the same shared memory
     }
@@ -314,22 +310,23 @@ void advance() {
 
 void main() {
     if (gl_LocalInvocationIndex == 0) {
-        uint turn = loop.iterations % 3, words = num_words();
-        step = Step(state.phase, state.nearest, turn * words, (turn + 1) % 3 * words, (turn + 2) % 3 * words);
+        uint third = loop.iterations % 3, words = num_words();
+        step = Step(state.phase, state.nearest, third * words, (third + 1) % 3 * words, (third + 2) % 3 * words);
         rest_count[0] = rest_count[1] = 0;
         degree_sum = 0;
     }
     if (search_is_over()) return;
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint word = gl_GlobalInvocationID.x; word < num_words(); word += stride) changed[step.bits_clear + word] = 0;
-    // No branches, and no loops with barriers within others: in such ones that are not to be executed, llvmpipe loses
-    // count of barriers if its last subgroup is partly empty.
-    bool pulls = step.phase == PULL, pushes = step.phase != SEED && !pulls;
-    mark_seeds(step.phase == SEED ? loop.num_seeds : 0);
-    push_nodes(pushes ? num_words() : 0);
-    push_pieces(pushes ? pieces_out : 0);
-    pull_nodes(pulls ? num_nodes : 0);
-    pull_pieces(pulls ? pieces_in : 0);
+    if (step.phase == SEED) {
+        mark_seeds();
+    } else if (step.phase == PUSH) {
+        push_nodes();
+        push_pieces();
+    } else {
+        pull_nodes();
+        pull_pieces();
+    }
     own_nearest = workgroup_min(own_nearest);
     if (own_degree != 0) atomicAdd(degree_sum, own_degree);
     barrier();

@@ -53,7 +53,7 @@ class PushPull(DeviceAlgorithm):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         Parameter("push_share", 1, 2**31, None, "nodes pull if changed ones have more than this part of all arcs: m / it"),
-        WORKGROUP_SIZE,
+        Parameter("workgroup_size", 32, 1024, None, WORKGROUP_SIZE.meaning, power_of_two=True),
         WORKGROUPS,
     )
     BINDINGS: ClassVar[int] = 11
