@@ -11,7 +11,7 @@
 //
 // A node handles the first PIECE arcs of its row; the others are divided into pieces, which count as nodes of their own.
 //
-// The size of a workgroup is a power of two, 32 at least: with a subgroup that is partly empty llvmpipe loses count of
+// The size of a workgroup is a power of two: with a subgroup that is partly empty beside others llvmpipe loses count of
 // barriers here.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -60,7 +60,7 @@ shared uint most_bits;
 shared uvec2 rest[WORKGROUP_SIZE];  // arcs that one invocation has left: first, end
 shared uint rest_best[WORKGROUP_SIZE];
 shared uint rest_count[2];
-const uint TILE_WORDS = WORKGROUP_SIZE / 32;
+const uint TILE_WORDS = (WORKGROUP_SIZE + 31) / 32;
 shared uint tile_bits[TILE_WORDS];
 shared uint degree_sum;
 
@@ -268,7 +268,7 @@ void pull_nodes() {
                 mark(node);  // a piece may mark it, too
             } else {
                 own_degree += degree;
-                atomicOr(tile_bits[lid / 32], 1u << (lid % 32));
+                atomicOr(tile_bits[lid / 32], 1u << (node % 32));
             }
         }
         barrier();

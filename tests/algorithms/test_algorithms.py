@@ -215,8 +215,8 @@ def test_workgroups_larger_than_the_device_has_are_refused(
     make_solver(TINY, algorithm, device).close()  # makes what the device keeps
     monkeypatch.setattr(device, "limits", replace(device.limits, workgroup_size=64))
     owned = set(device.owned)
-    with pytest.raises(DeviceError, match=r"needs 65 invocations in a workgroup, .* has 64; choose fewer"):
-        make_solver(TINY, algorithm, device, workgroup_size=65)
+    with pytest.raises(DeviceError, match=r"needs 128 invocations in a workgroup, .* has 64; choose fewer"):
+        make_solver(TINY, algorithm, device, workgroup_size=128)
     assert set(device.owned) == owned
     with make_solver(TINY, algorithm, device) as solver:
         assert solver.distances(0).tolist() == [0, 1]

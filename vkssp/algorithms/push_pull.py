@@ -53,7 +53,7 @@ class PushPull(DeviceAlgorithm):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         Parameter("push_share", 1, 2**31, None, "nodes pull if changed ones have more than this part of all arcs: m / it"),
-        Parameter("workgroup_size", 32, 1024, None, WORKGROUP_SIZE.meaning, power_of_two=True),
+        Parameter("workgroup_size", 1, 1024, None, WORKGROUP_SIZE.meaning, power_of_two=True),
         WORKGROUPS,
     )
     BINDINGS: ClassVar[int] = 11
@@ -93,7 +93,8 @@ class PushPull(DeviceAlgorithm):
         share = self._parameters["push_share"] or tuned["push_pull.push_share"]
         usual, most = tuned["push_pull.workgroup_size"], tuned["push_pull.workgroups"]
         fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
-        size = self._parameters["workgroup_size"] or min(self._size(default=usual, software=usual), fitting)
+        default = 1 << (min(self._size(default=usual, software=usual), fitting).bit_length() - 1)
+        size = self._parameters["workgroup_size"] or default
 
         def make() -> Any:
             pieces = [later_pieces(first, PIECE) for first in (on_host.first_out, on_host.first_in)]
