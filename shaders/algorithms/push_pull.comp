@@ -15,6 +15,7 @@
 // barriers here.
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "prelude.glsl"
 #include "split.glsl"
 #include "push_pull_state.glsl"
@@ -35,8 +36,8 @@ layout(std430, binding = 10) readonly buffer SameDistances { uint same_dist[]; }
 #include "scan.glsl"
 
 layout(constant_id = 2) const uint PIECE = 1024;
-layout(constant_id = 3) const uint STEPS = 2;         // times that an invocation looks at ARCS_AT_ONCE arcs of a node
-layout(constant_id = 4) const uint LEAST_LANES = 16;  // invocations that look at the other arcs of a node, at least
+layout(constant_id = 3) const uint NODES_EACH = 4;    // nodes or pieces whose rows an invocation looks at together
+layout(constant_id = 4) const uint LEAST_LANES = 8;   // invocations that look at the other arcs of a node, at least
 #define RELAX_READS_FIRST 1
 #define RELAX_READ(node) same_dist[node]
 
@@ -57,18 +58,27 @@ shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
 shared uint most_bits;
 
-shared uvec2 rest[WORKGROUP_SIZE];  // arcs that one invocation has left: first, end
-shared uint rest_best[WORKGROUP_SIZE];
+shared uvec2 rest[NODES_EACH * WORKGROUP_SIZE];  // arcs of a row that are left: first, end
+shared uint rest_best[NODES_EACH * WORKGROUP_SIZE];
 shared uint rest_count[2];
-const uint TILE_WORDS = (WORKGROUP_SIZE + 31) / 32;
-shared uint tile_bits[TILE_WORDS];
 shared uint degree_sum;
 
 uint own_nearest = UNREACHABLE, own_degree = 0;
-uint turn = 0;  // element of rest_count that the next pull_row() uses
+uint turn = 0;  // element of rest_count that the next pull_rows() uses
 
 uint num_words() {
     return (num_nodes + 31) / 32;
+}
+
+// Items of a workgroup: chunks of CHUNK items with consecutive numbers, of which every workgroup takes one in turn. So the
+// nodes with most arcs, which are often next to each other, are spread over the workgroups.
+uint items_each(uint items, uint chunk) {
+    uint chunks = (items + chunk - 1) / chunk;
+    return (chunks + gl_NumWorkGroups.x - 1) / gl_NumWorkGroups.x * chunk;
+}
+
+uint item_of(uint number, uint chunk) {
+    return (number / chunk * gl_NumWorkGroups.x + gl_WorkGroupID.x) * chunk + number % chunk;
 }
 
 uint degree_of(uint node) {
@@ -77,8 +87,8 @@ uint degree_of(uint node) {
 
 // Note that a node has changed.
 void mark(uint node) {
-    uint bit = 1u << (node % 32);
-    if ((atomicOr(changed[step.bits_out + node / 32], bit) & bit) == 0) own_degree += degree_of(node);
+    uint degree = degree_of(node), bit = 1u << (node % 32);  // read meanwhile
+    if ((atomicOr(changed[step.bits_out + node / 32], bit) & bit) == 0) own_degree += degree;
 }
 
 bool has_changed(uint node) {
@@ -133,9 +143,10 @@ void mark_seeds() {
 
 // Let the changed nodes push: some bits of a word for each invocation, one bit in each turn.
 void push_nodes() {
-    uint lid = gl_LocalInvocationIndex, words = num_words();
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < words; start += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
-        uint word = start + lid, bits = word < words ? changed[step.bits_in + word] : 0;
+    uint lid = gl_LocalInvocationIndex, words = num_words(), each = items_each(words, 1);
+    for (uint start = 0; start < each; start += WORKGROUP_SIZE) {
+        uint word = item_of(start + lid, 1);
+        uint bits = start + lid < each && word < words ? changed[step.bits_in + word] : 0;
         if (lid == 0) most_bits = 0;
         barrier();
         if (bits != 0) atomicMax(most_bits, uint(bitCount(bits)));
@@ -161,14 +172,13 @@ void push_nodes() {
 }
 
 void push_pieces() {
-    uint lid = gl_LocalInvocationIndex;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < pieces_out;
-         start += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
-        uint first = 0, degree = 0, distance = 0;
+    uint lid = gl_LocalInvocationIndex, each = items_each(pieces_out, 1);
+    for (uint start = 0; start < each; start += WORKGROUP_SIZE) {
+        uint first = 0, degree = 0, distance = 0, number = item_of(start + lid, 1);
         if (lid == 0) most_bits = 0;
         barrier();
-        if (start + lid < pieces_out) {
-            uvec2 piece = pieces[start + lid];
+        if (start + lid < each && number < pieces_out) {
+            uvec2 piece = pieces[number];
             if (has_changed(piece.x)) {
                 first = piece.y;
                 degree = min(first_out[piece.x + 1] - first, PIECE);
@@ -193,8 +203,8 @@ void pull_rest(uint count) {
     uint lanes = LEAST_LANES;
     while (2 * lanes * count <= WORKGROUP_SIZE) lanes *= 2;
     lanes = min(lanes, WORKGROUP_SIZE);
-    uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes, i = gl_LocalInvocationIndex / lanes;
-    for (i = i < groups ? i : count; i < count; i += groups) {
+    uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes;
+    for (uint i = gl_LocalInvocationIndex / lanes; i < count; i += groups) {
         uvec2 row = rest[i];
         for (uint at = row.x + lane; at < row.y; at += lanes) {
             uvec2 arc = PAIR(arcs_in, at);
@@ -206,93 +216,105 @@ void pull_rest(uint count) {
     }
 }
 
-// Look at the arcs from `first` to `end` of a node or piece with `best` as its distance, and return the new distance.
-// If `has_row`, the invocation has such a row. All invocations must call this.
-uint pull_row(bool has_row, uint first, uint end, uint best) {
-    uint lid = gl_LocalInvocationIndex, place = NO_INDEX;
-    for (uint taken = 0; has_row && taken < STEPS; ++taken) {
-        uvec2 arc[ARCS_AT_ONCE];
-        uint tail[ARCS_AT_ONCE], below = useful_below(best);
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) arc[i] = first + i < end ? PAIR(arcs_in, first + i) : uvec2(0, NO_INDEX);
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) tail[i] = arc[i].y < below ? same_dist[arc[i].x] : UNREACHABLE;
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            if (tail[i] != UNREACHABLE) best = min(best, through_arc(tail[i], arc[i].y));
+// Rows of NODES_EACH nodes or pieces of an invocation: the node, the next arc, the end, and distances, see pull_rows().
+uint row_node[NODES_EACH], row_first[NODES_EACH], row_end[NODES_EACH], row_before[NODES_EACH], row_best[NODES_EACH];
+
+// Look at arcs of the rows of all invocations: each looks at the first four of each of its rows, so that the reads of all
+// rows overlap, and what is left is shared. A row without arcs to look at ends where it begins. All invocations must
+// call this.
+void pull_rows() {
+    uint lid = gl_LocalInvocationIndex, place[NODES_EACH];
+    uvec2 arc[NODES_EACH][ARCS_AT_ONCE];
+    uint tail[NODES_EACH][ARCS_AT_ONCE];
+    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+        [[unroll]] for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            arc[k][i] = row_first[k] + i < row_end[k] ? PAIR(arcs_in, row_first[k] + i) : uvec2(0, NO_INDEX);
         }
-        first += ARCS_AT_ONCE;
-        has_row = first < end && arc[ARCS_AT_ONCE - 1].y < useful_below(best);
     }
-    if (has_row) {
-        place = atomicAdd(rest_count[turn], 1);
-        rest[place] = uvec2(first, end);
-        rest_best[place] = best;
+    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+        uint below = useful_below(row_before[k]);
+        [[unroll]] for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            tail[k][i] = arc[k][i].y < below ? same_dist[arc[k][i].x] : UNREACHABLE;
+        }
+    }
+    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+        row_best[k] = row_before[k];
+        [[unroll]] for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            if (tail[k][i] != UNREACHABLE) row_best[k] = min(row_best[k], through_arc(tail[k][i], arc[k][i].y));
+        }
+        row_first[k] += ARCS_AT_ONCE;
+        place[k] = NO_INDEX;
+        if (row_first[k] >= row_end[k] || arc[k][ARCS_AT_ONCE - 1].y >= useful_below(row_best[k])) continue;
+        place[k] = atomicAdd(rest_count[turn], 1);
+        rest[place[k]] = uvec2(row_first[k], row_end[k]);
+        rest_best[place[k]] = row_best[k];
     }
     barrier();
     uint count = rest_count[turn];
     turn = 1 - turn;
     if (lid == 0) rest_count[turn] = 0;
-    if (count != 0) {
-        pull_rest(count);
-        barrier();
-        if (place != NO_INDEX) best = rest_best[place];
-        barrier();  // the next call uses the same shared memory
+    if (count != 0) pull_rest(count);
+    barrier();
+    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+        if (place[k] != NO_INDEX) row_best[k] = rest_best[place[k]];
     }
-    return best;
+    barrier();  // the next call uses the same shared memory
 }
 
-// Lower the distance of a node, and return whether it was larger.
-bool lower(uint node, uint distance) {
-    if (distance >= atomicMin(dist[node], distance)) return false;
-    if (COUNTING > 0) ++improved_count;
-    own_nearest = min(own_nearest, distance);
-    return true;
+// Lower the distances of the nodes of the rows.
+void lower_distances() {
+    uint before[NODES_EACH];
+    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+        before[k] = 0;
+        if (row_best[k] < row_before[k]) before[k] = atomicMin(dist[row_node[k]], row_best[k]);
+    }
+    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+        if (row_best[k] >= before[k]) continue;  // a piece of the same row has found as much
+        if (COUNTING > 0) ++improved_count;
+        own_nearest = min(own_nearest, row_best[k]);
+        mark(row_node[k]);
+    }
 }
 
+// Let all nodes pull, or all pieces.
 void pull_nodes() {
-    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < num_nodes; start += stride) {
-        uint node = start + lid, first = 0, end = 0, before = 0;
-        if (lid < TILE_WORDS) tile_bits[lid] = 0;
-        bool has_row = false;
-        if (node < num_nodes) {
+    uint lid = gl_LocalInvocationIndex, each = items_each(num_nodes, 32);
+    for (uint start = 0; start < each; start += NODES_EACH * WORKGROUP_SIZE) {
+        [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+            uint number = start + k * WORKGROUP_SIZE + lid, node = item_of(number, 32);
+            row_node[k] = row_first[k] = row_end[k] = row_before[k] = 0;
+            if (number >= each || node >= num_nodes) continue;
             if (COUNTING > 0) ++visited;
-            before = dist[node];
-            first = first_in[node];
-            end = min(first_in[node + 1], first + PIECE);
-            has_row = first < end && before > step.nearest;
-            if (COUNTING > 0 && has_row) ++worked;
+            row_node[k] = node;
+            row_before[k] = dist[node];
+            row_first[k] = first_in[node];
+            row_end[k] = min(first_in[node + 1], row_first[k] + PIECE);
         }
-        uint best = pull_row(has_row, first, end, before);
-        if (best < before && lower(node, best)) {
-            uint degree = degree_of(node);
-            if (degree > PIECE) {
-                mark(node);  // a piece may mark it, too
-            } else {
-                own_degree += degree;
-                atomicOr(tile_bits[lid / 32], 1u << (node % 32));
-            }
+        [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+            if (row_before[k] <= step.nearest) row_end[k] = row_first[k];
+            else if (COUNTING > 0) ++worked;
         }
-        barrier();
-        if (lid < TILE_WORDS && tile_bits[lid] != 0) atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[lid]);
-        barrier();
+        pull_rows();
+        lower_distances();
     }
 }
 
 void pull_pieces() {
-    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < pieces_in; start += stride) {
-        uint node = 0, first = 0, end = 0, before = 0;
-        bool has_row = start + lid < pieces_in;
-        if (has_row) {
-            uvec2 piece = pieces[pieces_out + start + lid];
-            node = piece.x;
-            first = piece.y;
-            end = min(first_in[node + 1], first + PIECE);
-            before = dist[node];
-            has_row = before > step.nearest;
+    uint lid = gl_LocalInvocationIndex, each = items_each(pieces_in, 1);
+    for (uint start = 0; start < each; start += NODES_EACH * WORKGROUP_SIZE) {
+        [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
+            uint item = start + k * WORKGROUP_SIZE + lid, number = item_of(item, 1);
+            row_node[k] = row_first[k] = row_end[k] = row_before[k] = 0;
+            if (item >= each || number >= pieces_in) continue;
+            uvec2 piece = pieces[pieces_out + number];
+            row_node[k] = piece.x;
+            row_first[k] = piece.y;
+            row_end[k] = min(first_in[piece.x + 1], piece.y + PIECE);
+            row_before[k] = dist[piece.x];
+            if (row_before[k] <= step.nearest) row_end[k] = row_first[k];
         }
-        uint best = pull_row(has_row, first, end, before);
-        if (best < before && lower(node, best)) mark(node);
-        barrier();  // the next call uses the same shared memory
+        pull_rows();
+        lower_distances();
     }
 }
 

@@ -4,8 +4,8 @@ Nodes that the last iteration changed push: they relax the arcs that leave them.
 instead: each looks at the arcs that enter it, the lightest first, up to those that are too heavy to improve it. In a
 graph with hubs most nodes are little farther than a hub, so that they look at few of their arcs.
 
-Phases in a trace: 0 changed nodes push, 1 all nodes pull, 2 the seeds are marked. Rows of more than some arcs are divided; in
-a trace only their first parts count as nodes.
+Phases in a trace: 0 changed nodes push, 1 all nodes pull, 2 the seeds are marked. Rows of more than some arcs are
+divided; in a trace only their first parts count as nodes.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ from vkssp.graph import UNREACHABLE
 from vkssp.prepared.light_arcs import LightArcs, later_pieces, light_arcs
 from vkssp.references import BEAMER, CHAKARAVARTHY
 
-_PIECE_CONSTANT, _STEPS_CONSTANT, _LANES_CONSTANT = 2, 3, 4
+_PIECE_CONSTANT, _NODES_CONSTANT, _LANES_CONSTANT = 2, 3, 4
 #: Arcs of a row that are handled together; the other ones of the row are divided into parts of so many.
-PIECE = 1024
-#: Times that one invocation looks at four arcs of a node; the other arcs of the node are then shared by several.
-STEPS = 2
-#: Least number of invocations that share the other arcs of a node.
-LEAST_LANES = 16
+PIECE = 256
+#: Nodes whose arcs an invocation looks at together.
+NODES_EACH = 4
+#: Least number of invocations that share the arcs of a node that are left.
+LEAST_LANES = 8
 # Phase in which the seeds are marked, see shaders/include/push_pull_state.glsl.
 _SEED = 2
 # Bytes of a seed: a node and a distance.
 _SEED_BYTES = 8
 # Bytes of shared memory per invocation, and for everything else.
-_SHARED_PER_INVOCATION, _SHARED_BESIDES = 32, 128
+_SHARED_PER_INVOCATION, _SHARED_BESIDES = 20, 128
+# Bytes of shared memory for each node of an invocation.
+_SHARED_PER_NODE = 12
 # Least number of arcs that are pushed whatever the graph's number of arcs.
 _LEAST_PUSHED = 32
 
@@ -47,12 +49,14 @@ class PushPull(DeviceAlgorithm):
     DESCRIPTION: ClassVar[Description] = Description(
         idea="few changed nodes relax their arcs; if many have changed, all nodes look at their lightest arcs",
         source=f"{BEAMER}; {CHAKARAVARTHY}",
-        complexity="as many iterations as the shortest paths have arcs; on graphs with hubs a tenth of m relaxations in all",
+        complexity="as many iterations as the shortest paths have arcs; a tenth of m relaxations on graphs with hubs",
         use="graphs with hubs, such as social networks",
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("push_share", 1, 2**31, None, "nodes pull if changed ones have more than this part of all arcs: m / it"),
+        Parameter(
+            "push_share", 1, 2**31, None, "nodes pull if those that changed have more than 1 / push_share of all arcs"
+        ),
         Parameter("workgroup_size", 1, 1024, None, WORKGROUP_SIZE.meaning, power_of_two=True),
         WORKGROUPS,
     )
@@ -92,7 +96,8 @@ class PushPull(DeviceAlgorithm):
         *rows, on_host = self._both_ways()
         share = self._parameters["push_share"] or tuned["push_pull.push_share"]
         usual, most = tuned["push_pull.workgroup_size"], tuned["push_pull.workgroups"]
-        fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
+        of_invocation = _SHARED_PER_INVOCATION + _SHARED_PER_NODE * NODES_EACH
+        fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // of_invocation
         default = 1 << (min(self._size(default=usual, software=usual), fitting).bit_length() - 1)
         size = self._parameters["workgroup_size"] or default
 
@@ -109,8 +114,8 @@ class PushPull(DeviceAlgorithm):
             *(self.terminals, self.distances, *rows, pieces, self._changed, self.distances),
             workgroup_size=size,
             push_constants=4,
-            constants={_PIECE_CONSTANT: PIECE, _STEPS_CONSTANT: STEPS, _LANES_CONSTANT: LEAST_LANES},
-            shared_bytes=_SHARED_PER_INVOCATION * size + _SHARED_BESIDES,
+            constants={_PIECE_CONSTANT: PIECE, _NODES_CONSTANT: NODES_EACH, _LANES_CONSTANT: LEAST_LANES},
+            shared_bytes=of_invocation * size + _SHARED_BESIDES,
         )
         groups = self._groups(self._num_nodes, size, default=most, software=most)
         most_pushed = max(_LEAST_PUSHED, graph.renumbered.num_arcs // share)

@@ -319,7 +319,7 @@ class DeviceAlgorithm(Resource):
             loop = {"best": self._unreachable, "num_seeds": len(seeds), "num_targets": len(targets)}
             for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
                 initial[name] = value
-            state, milliseconds, self._trace = self.loop.run(begin, self._begins_like(seeds))
+            state, milliseconds, self._trace = self.loop.run(begin, self._begins_like(seeds), to_all=not targets)
             if not state["cut_short"]:
                 break
             self._spread()

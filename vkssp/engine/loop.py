@@ -5,10 +5,15 @@ A batch is a group of iterations in one submission; each batch has its own slot,
 The host submits the next batch before the current one has ended, and then reads a copy of the state in mapped memory.
 Iterations after the end of the search return at once. The host does not wait for a batch that was submitted needlessly:
 the queue executes later submissions after it.
+
+Searches for all nodes of a graph take about as many iterations each. So if some have run, the first batch of the next
+one has as many iterations as the longest of them, and no other batch is submitted before it has ended: in most cases one
+submission is a whole search, and the next search finds the device idle.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +30,11 @@ from vkssp.resource import Resource
 SIZES = (8, 16, 32, 64, 128, 256)
 #: Maximum work (nodes and arcs) of a batch: else a watchdog may think that the device hangs; and Ctrl-C must act soon.
 MOST_WORK = 1 << 30
+#: Searches that predict the iterations of the next one, most milliseconds of theirs for a prediction, and the multiple
+#: that predictions are rounded up to, so that few batches of different length are recorded.
+REMEMBERED, MOST_PREDICTED_MS, ROUNDED_TO = 4, 10.0, 4
+# Most batches of different length for predictions that are kept.
+_MOST_KEPT = 8
 
 
 class Loop(Resource):
@@ -77,8 +87,10 @@ class Loop(Resource):
         self.sizes = [min(size, max(1, MOST_WORK // max(1, work))) for size in SIZES]
         # There are two batches of each size, since one runs while the next is submitted. Each has its own slot, since
         # the device may write the slot of the next batch while the host reads the slot of this one.
+        # One more slot is for batches of predicted length, of which only one is under way.
         self._slot_bytes, count = dtype.itemsize, 2 * len(SIZES)
-        nbytes = count * self._slot_bytes
+        self._predicted_slot = count
+        nbytes = (count + 1) * self._slot_bytes
         self._mapped = Buffer(device, nbytes, mapped=True, name="the mapped state", owner=self, bound=False)
         self._slots = self._mapped.view(dtype)
         if trace is not None:
@@ -88,14 +100,16 @@ class Loop(Resource):
             self._rings = self._mapped_ring.view(row).reshape(count, rows)
         # Timestamps of the start, of the end of each batch, and, for a trace, of the beginning and end of iterations.
         ends = np.repeat(self.sizes, 2) + 1 if trace is not None else np.zeros(count, np.int64)
-        self._stamps = (count + 1 + np.cumsum(ends) - ends).tolist()
-        self._timestamps = Timestamps(device, count + 1 + int(ends.sum()), owner=self)
+        self._stamps = (count + 2 + np.cumsum(ends) - ends).tolist()
+        self._timestamps = Timestamps(device, count + 2 + int(ends.sum()), owner=self)
         self._start = Recording(device, owner=self)
         # Batches are made after all objects that they use: objects close in reverse order, and wait for the device.
         # A batch is recorded when it is first submitted.
         self.batches = [Recording(device, owner=self) for _ in range(count)]
         self.recorded: set[int] = set()
         self._key: object = None
+        self._of_predicted: dict[int, Recording] = {}
+        self._history: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
 
     def _submit(self, slot: int, first: Recording | None = None) -> Recording:
         batch = self.batches[slot]
@@ -105,9 +119,33 @@ class Loop(Resource):
         batch.submit(first)
         return batch
 
-    def _record(self, batch: Recording, slot: int) -> None:
+    def _predicted(self) -> int:
+        """Return the number of iterations that a search for all nodes is expected to have at most; 0 if not known."""
+        if self._trace is not None or len(self._history) < REMEMBERED:
+            return 0
+        counts, times = zip(*self._history, strict=True)
+        most = -(-max(counts) // ROUNDED_TO) * ROUNDED_TO
+        are_alike = 2 * max(counts) <= 3 * min(counts) + ROUNDED_TO
+        return most if are_alike and most <= self.sizes[-1] and max(times) <= MOST_PREDICTED_MS else 0
+
+    def _submit_predicted(self, times: int) -> Recording:
+        """Submit the start and a batch of `times` iterations, and return the batch."""
+        batch = self._of_predicted.pop(times, None)
+        if batch is None:
+            if len(self._of_predicted) == _MOST_KEPT:
+                self._of_predicted.pop(next(iter(self._of_predicted))).close()
+            batch = Recording(self._device, owner=self)
+            self._record(batch, self._predicted_slot, times)
+        self._of_predicted[times] = batch  # behind those that were used before it
+        batch.submit(self._start)
+        return batch
+
+    def _record(self, batch: Recording, slot: int, times: int = 0) -> None:
         with batch.record():
-            self._record_iterations(batch, slot)
+            if times:
+                self._iterate(batch, times)
+            else:
+                self._record_iterations(batch, slot)
             if self._finish is not None:
                 self._finish(batch)
             batch.timestamp(self._timestamps, slot + 1)
@@ -137,7 +175,9 @@ class Loop(Resource):
             return timed(rows, np.nan)
         return timed(rows, 1e3 * np.diff(self._timestamps.read_all(self._stamps[slot], count + 1)))
 
-    def run(self, begin: Callable[[Recording], None], key: object) -> tuple[Any, float, list[npt.NDArray[Any]]]:
+    def run(
+        self, begin: Callable[[Recording], None], key: object, *, to_all: bool = False
+    ) -> tuple[Any, float, list[npt.NDArray[Any]]]:
         """Run the commands that `begin` records, then the iterations until the search is done.
 
         Parameters
@@ -146,6 +186,8 @@ class Loop(Resource):
             Function of a recording, which records the beginning of a search.
         key : object
             Value that the beginning depends on. If it differs from that of the last run, `begin` is called again.
+        to_all : bool
+            Whether the search is for all nodes, so that the last ones predict its length.
 
         Returns
         -------
@@ -166,9 +208,17 @@ class Loop(Resource):
         seen, began, last = 0, None, 0.0
         trace: list[npt.NDArray[Any]] = []
         slot, following = 0, 2
-        running = self._submit(slot, self._start)
+        times = self._predicted() if to_all else 0
+        if times:
+            slot, following = self._predicted_slot, 0
+            running = self._submit_predicted(times)
+        else:
+            running = self._submit(slot, self._start)
         while True:
-            next_running = self._submit(following)
+            is_predicted = slot == self._predicted_slot
+            if is_predicted:
+                running.wait(1000 * max(milliseconds for _, milliseconds in self._history))
+            next_running = None if is_predicted and self._slots[slot]["done"] else self._submit(following)
             running.wait()
             if began is None:
                 began = last = self._timestamps.read(0)
@@ -179,8 +229,11 @@ class Loop(Resource):
                 seen += len(trace[-1])
             if self._slots[slot]["done"]:
                 ended = np.frombuffer(self._slots[slot : slot + 1].tobytes(), self._slots.dtype)  # a copy
+                if to_all:
+                    self._history.append((int(ended[0]["iterations"]), now - began))
                 return ended[0], now - began, trace
-            each = (now - last) / self.sizes[slot // 2]
+            assert next_running is not None
+            each = (now - last) / (times if is_predicted else self.sizes[slot // 2])
             last, running = now, next_running
             slot, following = following, self._after(following, each)
 

@@ -208,8 +208,13 @@ class Recording(Resource):
                     recording.pending = False
                 raise
 
-    def wait(self) -> None:
+    def wait(self, expected_us: float = 0.0) -> None:
         """Wait until the device has executed the last submission.
+
+        Parameters
+        ----------
+        expected_us : float
+            Time that the submission is expected to take: the fence is polled so much longer.
 
         Raises
         ------
@@ -219,11 +224,11 @@ class Recording(Resource):
         if not self.pending:
             return
         if self._with is not None:
-            self._with.wait()
+            self._with.wait(expected_us)
             self.pending, self._with = False, None
             return
         handle = self.device.handle
-        if not self._is_polled(handle):
+        if not self._is_polled(handle, expected_us):
             deadline = time.monotonic() + PATIENCE
             while call("vkWaitForFences", handle, 1, self._fences, 1, _SLICE_NS, allow=(TIMEOUT,)) == TIMEOUT:
                 if self.device.is_abandoned or time.monotonic() > deadline:
@@ -231,14 +236,14 @@ class Recording(Resource):
         call("vkResetFences", handle, 1, self._fences)
         self.pending = False
 
-    def _is_polled(self, handle: Any) -> bool:
-        """Poll the fence for a moment, and return whether it says that the submission has been executed."""
+    def _is_polled(self, handle: Any, expected_us: float) -> bool:
+        """Poll the fence for the expected time and a moment, and return whether it says that the submission has been executed."""
         device, code = self.device, NOT_READY
         polling_us = device.tuned["wait.polling_us"]
         if not polling_us or not device.polling.acquire(blocking=False):
             return False
         try:
-            end = time.perf_counter_ns() + 1000 * polling_us
+            end = time.perf_counter_ns() + int(1000 * (polling_us + expected_us))
             while code == NOT_READY and time.perf_counter_ns() < end:
                 code = lib.vkGetFenceStatus(handle, self._fence)
         finally:
