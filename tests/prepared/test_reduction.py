@@ -19,7 +19,7 @@ from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from tests.support.sparse_graphs import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, Graph, read_graph
 from vkssp.generate import rmat, road_grid
-from vkssp.prepared import reduction
+from vkssp.prepared import reduction, reduction_seeds
 from vkssp.prepared.reduction import Reduction, may_pay, reduce_graph
 from vkssp.prepared.reduction_seeds import Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -304,3 +304,24 @@ def test_reduction_is_left_out_where_it_does_not_pay(monkeypatch: pytest.MonkeyP
     assert not verdict(rmat(10, 16))[1]
     # All but one node would go, but a search from any of them would be one on the host.
     assert verdict(path_graph(70_000, undirected=True)) == (True, False)
+
+
+def test_small_components_are_searched_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without scipy, and with it, from one seed or several, also where a sum does not fit."""
+    graph = road_grid(40, shape_nodes=2)
+    renumbered = RenumberedGraph(graph)
+    reduced = reduce_graph(renumbered)
+    surroundings = Surroundings(reduced, renumbered)
+    rng = np.random.default_rng(4)
+    removed = np.flatnonzero(reduced.component != UNREACHABLE)
+    assert len(removed) > 1000
+    for node in rng.choice(removed, 60).tolist():
+        beside = np.flatnonzero(reduced.component == reduced.component[node]).tolist()
+        seeds = [(node, int(rng.choice([0, 7, 2**32 - 50]))), (beside[0], 3), (int(rng.integers(graph.num_nodes)), 9)]
+        for count in (1, 2, 3):
+            monkeypatch.setattr(reduction_seeds, "MOST_SMALL", 48)
+            one = surroundings.search(seeds[:count])
+            monkeypatch.setattr(reduction_seeds, "MOST_SMALL", 0)
+            other = surroundings.search(seeds[:count])
+            assert np.array_equal(one.nodes, other.nodes) and np.array_equal(one.distances, other.distances)
+            assert (one.exits, one.overflow) == (other.exits, other.overflow)

@@ -7,8 +7,8 @@ Iterations after the end of the search return at once. The host does not wait fo
 the queue executes later submissions after it.
 
 Searches for all nodes of a graph take about as many iterations each. So if some have run, the first batch of the next
-one has as many iterations as the longest of them, and no other batch is submitted before it has ended: in most cases one
-submission is a whole search, and the next search finds the device idle.
+one has as many iterations as the longest of them, and no other batch is submitted before it has ended. In most cases
+one submission is a whole search, and the next search finds the device idle.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ class Recording(Resource):
         self.pending = False
 
     def _is_polled(self, handle: Any, expected_us: float) -> bool:
-        """Poll the fence for the expected time and a moment, and return whether it says that the submission has been executed."""
+        """Poll the fence for the expected time and a moment, and return whether the submission has been executed."""
         device, code = self.device, NOT_READY
         polling_us = device.tuned["wait.polling_us"]
         if not polling_us or not device.polling.acquire(blocking=False):

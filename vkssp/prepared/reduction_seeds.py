@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from vkssp.prepared.reduction import Reduction
 from vkssp.prepared.renumbered import RenumberedGraph
 
 Int64s = npt.NDArray[np.int64]
+
+#: Most nodes of a component that is searched without scipy, whose calls take longer than the search in most components.
+MOST_SMALL = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +97,10 @@ class Surroundings:
         _put_least(exits, cores, offsets[~removed])
         if not removed.any():
             return Inside(np.empty(0, np.uint32), np.empty(0, np.uint32), exits, False)
-        near, far, left, distances = self._search(nodes[removed], offsets[removed], part[removed])
+        of_part = part[removed]
+        is_small = int(reduction.first_member[of_part[0] + 1] - reduction.first_member[of_part[0]]) <= MOST_SMALL
+        search = self._search_small if is_small and (of_part == of_part[0]).all() else self._search
+        near, far, left, distances = search(nodes[removed], offsets[removed], of_part)
         fits, leaves = far < UNREACHABLE, distances < UNREACHABLE
         _put_least(exits, left[leaves], distances[leaves])
         # A path from another component may reach the same core node with a sum that fits.
@@ -146,6 +153,35 @@ class Surroundings:
             distance[inside[reached]].astype(np.int64),
             self._exit[exits[left]],
             distance[outside[left]].astype(np.int64),
+        )
+
+    def _search_small(self, nodes: Int64s, offsets: Int64s, part: Uint32s) -> tuple[Uint32s, Int64s, Uint32s, Int64s]:
+        """Do what `_search` does for removed nodes of a single component, by Dijkstra's algorithm in lists."""
+        members = self.reduction.first_member
+        begin, end = int(members[part[0]]), int(members[part[0] + 1])
+        first_exit = int(self._first_exit[part[0]])
+        rows = self._rows[begin : end + 1].tolist()
+        first = rows[0]
+        head, weight = (values[first : rows[-1]].tolist() for values in (self._head, self._weight))
+        size, settled = end - begin, {}
+        heap = list(zip(offsets.tolist(), self._place[nodes].tolist(), strict=True))
+        heapify(heap)
+        while heap:
+            distance, node = heappop(heap)
+            if node in settled:
+                continue
+            settled[node] = int(distance)
+            if node < size:
+                for arc in range(rows[node] - first, rows[node + 1] - first):
+                    if head[arc] not in settled:
+                        heappush(heap, (distance + weight[arc], head[arc]))
+        inside = np.array(sorted(node for node in settled if node < size), np.int64)
+        outside = np.array(sorted(node for node in settled if node >= size), np.int64)
+        return (
+            self.reduction.members[begin + inside],
+            np.array([settled[node] for node in inside.tolist()], np.int64),
+            self._exit[first_exit + outside - size],
+            np.array([settled[node] for node in outside.tolist()], np.int64),
         )
 
 
