@@ -28,7 +28,7 @@ def shuffled(graph: Graph) -> Graph:
         (road_grid(128), "block_resident"),
         (shuffled(road_grid(160)), "block_resident"),  # for an order was found for it
         (uniform_random(20_000, 3, seed=1), "near_far"),  # sparse, and no numbering makes it local
-        (rmat(13), "bellman_ford_edge"),
+        (rmat(13), "push_pull"),
         (barabasi_albert(5000, 12), "near_far"),
         (uniform_random(500, 100), "near_far"),
         (Graph.from_edges([], [], [], num_nodes=3), "block_resident"),
@@ -43,10 +43,10 @@ def test_arcs_that_fit_into_no_buffer(device: Device, monkeypatch: pytest.Monkey
     """They are in several buffers where kernels have addresses of buffers, and are swept as edges elsewhere."""
     for graph in (rmat(10, 20), rmat(10, 20, undirected=False)):
         renumbered, enough = RenumberedGraph(graph), 8 * graph.num_arcs
-        assert choose(renumbered, enough) == choose(renumbered, enough - 1) == "bellman_ford_edge"
-        # One core would sort directed edges, which takes longer than searches.
+        assert choose(renumbered, enough) == "push_pull" and choose(renumbered, enough - 1) == "bellman_ford_edge"
+        # Directed ones would need arcs by head, too.
         is_two_way = np.array_equal(np.bincount(graph.head, minlength=1024), np.diff(graph.first_out))
-        expected = "bellman_ford_edge" if is_two_way else "near_far"
+        expected = "push_pull" if is_two_way else "near_far"
         assert choose(renumbered, enough - 1, splits=True) == expected
     limits = dataclasses.replace(device.limits, storage_range=8 * graph.num_arcs - 1)
     monkeypatch.setattr(device, "limits", limits)
@@ -87,7 +87,7 @@ def test_a_reduction_that_does_not_fit_is_left_out(device: Device, monkeypatch: 
 
 
 def test_a_solver_chooses_and_says_what(device: Device) -> None:
-    for graph, algorithm in ((road_grid(32), "block_resident"), (rmat(10), "bellman_ford_edge")):
+    for graph, algorithm in ((road_grid(32), "block_resident"), (rmat(10), "push_pull")):
         source = int(np.argmax(np.diff(graph.first_out)))
         expected = heap_dijkstra(graph, source)
         with Solver(graph, device=device) as solver, solver.clone() as clone:

@@ -20,4 +20,4 @@ def test_large_graphs_are_searched_in_parts_and_proved(tmp_path: Path, monkeypat
     assert "a binding spans 65536 bytes" in done.stdout and done.stdout.endswith("all distances are proved\n")
     found = json.loads(output.read_text())["graphs"]
     assert [graph["arcs"] for graph in found] == [2**15, 2**16]
-    assert [[run["algorithm"] for run in graph["runs"]] for graph in found] == [["bellman_ford_edge", "near_far"]] * 2
+    assert [[run["algorithm"] for run in graph["runs"]] for graph in found] == [["push_pull", "near_far"]] * 2

@@ -113,7 +113,7 @@ def test_the_choice_takes_an_algorithm_that_can(small: Device) -> None:
     graph = GRAPHS["rmat"]
     expected = heap_dijkstra(graph, 0)
     with Solver(graph, device=small) as solver:
-        assert solver.algorithm == "bellman_ford_edge" and np.array_equal(solver.distances(0), expected)
+        assert solver.algorithm == "push_pull" and np.array_equal(solver.distances(0), expected)
     with Solver(GRAPHS["random"], device=small) as solver:
         assert solver.algorithm == "near_far"
         assert np.array_equal(solver.distances(0), heap_dijkstra(GRAPHS["random"], 0))
@@ -202,5 +202,5 @@ def test_arcs_beyond_what_the_device_really_binds(device: Device) -> None:
     assert 8 * graph.num_arcs > device.limits.buffer
     for algorithm in ("auto", "delta_step", "near_far"):
         with Solver(graph, algorithm, device, reduction="none") as solver:
-            assert solver.algorithm == ("bellman_ford_edge" if algorithm == "auto" else algorithm)
+            assert solver.algorithm == ("push_pull" if algorithm == "auto" else algorithm)
             assert why_not_shortest(graph, 1, solver.distances(1)) == ""

@@ -1,8 +1,7 @@
 """Choice of an algorithm by its name or by the graph, and of the place where it runs.
 
 The rules follow measurements, see docs/performance.md. On road networks with local ids, `block_resident` is the fastest
-by far. On graphs with a few very large hubs, a sweep over all edges is the fastest. On all other graphs, work queues
-are.
+by far. On graphs with a few very large hubs, pulling is the fastest. On all other graphs, work queues are.
 """
 
 from __future__ import annotations
@@ -228,6 +227,8 @@ def choose(
     # Sweeps over ids suit graphs whose neighbours have close ones, and sweeps over all nodes any graph.
     is_sparse = renumbered.num_arcs <= _SPARSE * max(1, renumbered.num_nodes)
     others = ("near_far", "delta_step", "bellman_ford") if is_sparse else ("near_far", "bellman_ford")
+    if fastest == "push_pull":
+        others = ("bellman_ford_edge", *others)
     return next((name for name in (fastest, *others) if _bindings_of(name) <= most_bindings), fastest)
 
 
@@ -251,8 +252,8 @@ def _fastest(renumbered: RenumberedGraph, largest_buffer: int, *, splits: bool) 
     in_hubs = int(degree[degree >= _HUB * mean].sum(dtype=np.int64))
     if in_hubs < _SKEWED * num_arcs:
         return "near_far"
-    # One core would make the list of so many edges, unless they are undirected: longer than hundreds of searches take.
-    return "bellman_ford_edge" if fits or is_two_way(renumbered) else "near_far"
+    # Arcs by head, which directed graphs need beside those by tail, take much time and memory if there are so many.
+    return "push_pull" if fits or is_two_way(renumbered) else "near_far"
 
 
 def _fits_into_blocks(renumbered: RenumberedGraph, largest_buffer: int) -> bool:
