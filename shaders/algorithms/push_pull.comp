@@ -38,6 +38,8 @@ layout(std430, binding = 10) readonly buffer SameDistances { uint same_dist[]; }
 layout(constant_id = 2) const uint PIECE = 1024;
 layout(constant_id = 3) const uint NODES_EACH = 4;    // nodes or pieces whose rows an invocation looks at together
 layout(constant_id = 4) const uint LEAST_LANES = 8;   // invocations that look at the other arcs of a node, at least
+// Nodes and pieces that a workgroup takes next to each other: 32 bytes at least are read at once.
+const uint NODES_AT_ONCE = 32, PIECES_AT_ONCE = 4;
 #define RELAX_READS_FIRST 1
 #define RELAX_READ(node) same_dist[node]
 
@@ -70,7 +72,7 @@ uint num_words() {
     return (num_nodes + 31) / 32;
 }
 
-// Items of a workgroup: chunks of CHUNK items with consecutive numbers, of which every workgroup takes one in turn. So the
+// Items of a workgroup: chunks of `chunk` items with consecutive numbers, of which every workgroup takes one in turn. So the
 // nodes with most arcs, which are often next to each other, are spread over the workgroups.
 uint items_each(uint items, uint chunk) {
     uint chunks = (items + chunk - 1) / chunk;
@@ -172,9 +174,9 @@ void push_nodes() {
 }
 
 void push_pieces() {
-    uint lid = gl_LocalInvocationIndex, each = items_each(pieces_out, 1);
+    uint lid = gl_LocalInvocationIndex, each = items_each(pieces_out, PIECES_AT_ONCE);
     for (uint start = 0; start < each; start += WORKGROUP_SIZE) {
-        uint first = 0, degree = 0, distance = 0, number = item_of(start + lid, 1);
+        uint first = 0, degree = 0, distance = 0, number = item_of(start + lid, PIECES_AT_ONCE);
         if (lid == 0) most_bits = 0;
         barrier();
         if (start + lid < each && number < pieces_out) {
@@ -278,10 +280,10 @@ void lower_distances() {
 
 // Let all nodes pull, or all pieces.
 void pull_nodes() {
-    uint lid = gl_LocalInvocationIndex, each = items_each(num_nodes, 32);
+    uint lid = gl_LocalInvocationIndex, each = items_each(num_nodes, NODES_AT_ONCE);
     for (uint start = 0; start < each; start += NODES_EACH * WORKGROUP_SIZE) {
         [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-            uint number = start + k * WORKGROUP_SIZE + lid, node = item_of(number, 32);
+            uint number = start + k * WORKGROUP_SIZE + lid, node = item_of(number, NODES_AT_ONCE);
             row_node[k] = row_first[k] = row_end[k] = row_before[k] = 0;
             if (number >= each || node >= num_nodes) continue;
             if (COUNTING > 0) ++visited;
@@ -300,10 +302,10 @@ void pull_nodes() {
 }
 
 void pull_pieces() {
-    uint lid = gl_LocalInvocationIndex, each = items_each(pieces_in, 1);
+    uint lid = gl_LocalInvocationIndex, each = items_each(pieces_in, PIECES_AT_ONCE);
     for (uint start = 0; start < each; start += NODES_EACH * WORKGROUP_SIZE) {
         [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-            uint item = start + k * WORKGROUP_SIZE + lid, number = item_of(item, 1);
+            uint item = start + k * WORKGROUP_SIZE + lid, number = item_of(item, PIECES_AT_ONCE);
             row_node[k] = row_first[k] = row_end[k] = row_before[k] = 0;
             if (item >= each || number >= pieces_in) continue;
             uvec2 piece = pieces[pieces_out + number];
