@@ -351,7 +351,8 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(
         with Solver(grid(4), algorithm, device) as solver:
             solver.path(0, 15)
 
-    assert fail_each_call(device, monkeypatch, run) > 40
+    # How pipelines are made does not depend on the algorithm.
+    assert fail_each_call(device, monkeypatch, run, compiles=algorithm in ("near_far", "phast")) > 40
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -161,7 +161,7 @@ QUESTIONS = list(asked(None, line(3)[0], line(3)[1], Path()))  # type: ignore[ar
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("kind", ["cpu", "prepared", "device", "pool"])
 def test_the_unit_is_doubled_until_distances_fit(kind: str, question: str, device: Device, tmp_path: Path) -> None:
-    graph, wanted = line(scale=SMALL)
+    graph, wanted = line(80, scale=SMALL)
     if kind == "prepared":
         graph = prepare(graph)
     with solver_of(kind, graph, device) as solver:
@@ -420,7 +420,7 @@ SUMS = ("several", "accessibility", "centrality", "total", "sampled", "betweenne
 def test_distances_have_64_bits_where_weights_would_be_too_wrong(
     kind: str, question: str, device: Device, tmp_path: Path
 ) -> None:
-    graph, wanted = line(max_weight_error=SMALL)
+    graph, wanted = line(80, max_weight_error=SMALL)
     with solver_of(kind, graph, device) as solver:
         if question in SUMS:
             with pytest.raises(QueryError, match="32 bits only; make the solver with distance_bits=32"):
