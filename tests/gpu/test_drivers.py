@@ -35,7 +35,7 @@ SUITE = (
     "tests/batch/test_label_table.py",
 )
 #: Tests that each algorithm passes at least.
-FEWEST = 12
+FEWEST = 10
 #: Processes that run the suite side by side.
 PROCESSES = 2
 #: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
