@@ -148,7 +148,8 @@ void main() {
     if (is_found) {
         if (lid == 0) mark(is_shared, start, 1);
         for (uint span = 1; span < 2 * count; span *= 2) {
-            synchronize();
+            if (!is_shared) memoryBarrierBuffer();
+            barrier();
             // When the target points to the seed, all nodes between do.
             if (pointer(is_shared, from, pointer(is_shared, from, start).x).y == 0) break;
             for (uint place = lid; place < count; place += WORKGROUP_SIZE) {
