@@ -128,7 +128,7 @@ def find_pair_paths(solver: Solver | SolverPool, index: StreetIndex, starts: Sna
         has_path = found.target >= 0
         rows = searched[has_path]
         for side, (ends, number) in enumerate(((here, found.seed), (there, found.target))):
-            at = ends.first[rows] + number[has_path]
+            at = ends.first[:-1][rows] + number[has_path]
             paths.node[rows, side], paths.end_weight[rows, side] = ends.node[at], ends.weight[at]
             paths.arc[rows, side], paths.at[rows, side] = ends.arc[at], ends.at[at]
         paths.weight[rows] = found.weight[has_path]

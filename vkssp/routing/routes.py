@@ -301,7 +301,7 @@ def find_pairs(
     places : tuple of (sequence, sequence)
         Checked origins and destinations.
     nearest : tuple of (Snaps, Snaps)
-        The points that these are snapped to first.
+        The points that these are snapped to first; those of other paths take their places.
     vias : dict of int to list of (float, float)
         Checked via points of those pairs that have any.
     straight : bool
@@ -314,19 +314,19 @@ def find_pairs(
     is_first = part[nearest[0].polyline] == part[nearest[1].polyline]
     if index.small_components is not None:
         is_first[:] = True
-    snaps = nearest[0].copy(), nearest[1].copy()
+    snaps = nearest
     paths, tried = PairPaths.none_of(count), dict[int, Iterator[list[Snap]]]()
     has_via = np.isin(np.arange(count), list(vias))
     rows = np.flatnonzero(is_first & ~has_via)
     if len(rows):
-        starts, goals = (of.take(rows) for of in snaps)
+        starts, goals = snaps if len(rows) == count else (of.take(rows) for of in snaps)
         paths = paths.merged(rows, find_pair_paths(solver, index, starts, goals))
     while True:
         waiting, begin, end = list[int](), list[Snap](), list[Snap]()
         for row in np.flatnonzero((paths.weight == NO_PATH) & ~has_via).tolist():
             if row not in tried:
                 pair = [of[row] for of in places]
-                tried[row] = candidates_after(index, pair, [of.at(row) for of in nearest])
+                tried[row] = candidates_after(index, pair, [of.at(row) for of in snaps])
                 if is_first[row]:
                     next(tried[row])
             found = next(tried[row], None)

@@ -70,7 +70,11 @@ class Snaps(Sequence["Snap | None"]):
     def __getitem__(self, number: int | slice) -> Snap | Snaps | None:
         """Return a point, or some points."""
         if isinstance(number, slice):
-            return self.take(np.arange(len(self))[number])
+            found = self._like(lambda values: values[number].copy())
+            if self._known:
+                rows = range(len(self))[number]
+                found._known = {at: self._known[row] for at, row in enumerate(rows) if row in self._known}
+            return found
         number = range(len(self))[number]
         if number not in self._known:
             self._known[number] = None if self.polyline[number] < 0 else self._make(int(self._rows[number]))
