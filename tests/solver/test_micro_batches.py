@@ -139,6 +139,23 @@ def test_a_question_fails_alone_and_searches_with_many_ends_are_made_alone(
         assert all(map(same, alone, asked_together(solver, asks)))
 
 
+def test_pairs_without_paths_are_found_together(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, found = np.random.default_rng(4), list[int]()
+    find = path_batch.PathBatch.find
+
+    def noted(self: path_batch.PathBatch, *arguments: Any) -> Any:
+        answers = find(self, *arguments)
+        found.append(len(answers.distances))
+        return answers
+
+    monkeypatch.setattr(path_batch.PathBatch, "find", noted)
+    with Solver(GRAPH, "phast", device) as solver:
+        some = rng.integers(0, GRAPH.num_nodes, (3, 2, 5))
+        asks: list[Callable[[], Any]] = [lambda pairs=pairs: solver.pairs(*pairs) for pairs in some]  # type: ignore[misc]
+        assert all(map(same, [ask() for ask in asks], asked_together(solver, asks)))
+    assert found == [10]  # the first question is asked alone
+
+
 def test_unreachable_nodes_and_overflows_among_others(device: Device) -> None:
     edges = [0, 1, 2, 4, 5], [1, 2, 3, 5, 4], [7, 2**32 - 3, 9, 1, 1]
     graph = prepare(Graph.from_edges(*edges, num_nodes=6))

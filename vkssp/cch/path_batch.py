@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.pairs import MOST_AT_ONCE, Pairs, label_bytes
-from vkssp.cch.unpack import DONE, MOST_JOBS, RESULT, Unpacker, can_unpack, slots_for
+from vkssp.cch.unpack import DONE, MOST_JOBS, Unpacker, can_unpack, joined, slots_for
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import bounds_of, ranges, within
@@ -107,20 +107,17 @@ class PathBatch(Resource):
             of_pairs = self._pairs.find(pairs)
             found, overflow = np.concatenate([found, of_pairs[0]]), np.concatenate([overflow, of_pairs[1]])
         overflow |= self._customized.saturated
-        results = np.concatenate([part.results for part in parts]) if parts else np.zeros(0, RESULT)
-        begin = np.cumsum([0, *(len(part.arcs) for part in parts)])[:-1]
-        of_part = np.repeat(begin, [len(part.results) for part in parts]).astype(np.int64)
+        results, arcs = joined(parts)
         is_alone = np.logical_or.reduceat(overflow[:total], first[:-1]) if total else np.zeros(0, np.bool_)
         has_path = (results["done"] == DONE) & ~is_alone
         is_alone |= ~has_path & (results["weight"] != UNREACHABLE)
         counts = np.where(has_path, results["length"], 0).astype(np.int64)
-        arcs = np.concatenate([part.arcs for part in parts]) if len(parts) != 1 else parts[0].arcs
         paths = FoundPaths(
             np.where(has_path, results["weight"], np.uint32(UNREACHABLE)),
             np.where(has_path, results["seed"].astype(np.int64), -1),
             np.where(has_path, results["target"].astype(np.int64), -1),
             bounds_of(counts),
-            arcs[ranges(results["first"] + of_part, counts)],
+            arcs[ranges(results["first"], counts)],
         )
         return BatchAnswers(paths, is_alone, found[total:], overflow[total:])
 

@@ -156,6 +156,16 @@ class UnpackedPaths(NamedTuple):
     arcs: npt.NDArray[np.int64]
 
 
+def joined(parts: Sequence[UnpackedPaths]) -> UnpackedPaths:
+    """Return the paths of several submissions, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    first = np.cumsum([0, *(len(part.arcs) for part in parts)])
+    results = np.concatenate([np.zeros(0, RESULT), *(part.results for part in parts)])
+    results["first"] += np.repeat(first[:-1], [len(part.results) for part in parts]).astype(np.uint32)
+    return UnpackedPaths(results, np.concatenate([np.zeros(0, np.int64), *(part.arcs for part in parts)]))
+
+
 class Unpacker(Resource):
     """Finder of the shortest paths of pairs whose upward labels are known.
 

@@ -588,8 +588,7 @@ class Session(Resource):
         with self.holding():
             renumbered = self.renumbered
             here_seeds, here_targets = (ends.moved(renumbered.node) for ends in (seeds, targets))
-            alone = list(range(len(seeds)))
-            found = FoundPaths.of([None] * len(seeds), self.distance_type)
+            found, alone = None, list(range(len(seeds)))
             if not self.counting:
                 try:
                     found, alone = find_together(self.algorithm(), here_seeds, here_targets)
@@ -598,8 +597,10 @@ class Session(Resource):
                     # Where memory does not suffice for many at once, each is found alone.
                     if not isinstance(error, DeviceError) or error.is_lost:
                         raise
-            if alone:
-                rows = list(map(found.path, range(len(seeds))))
+            if alone or found is None:
+                rows: list[Shortest | None] = [None] * len(seeds)
+                if found is not None:
+                    rows = list(map(found.path, range(len(seeds))))
                 for at in alone:
                     weight, seed, target, arcs = self._shortest(here_seeds[at], here_targets[at])
                     if weight != self._unreachable:
