@@ -34,12 +34,12 @@ shared uint start, seed, first_arc, has_ended_early;
 
 // Store the head of an arc, once.
 void keep_head(uint i) {
-    uvec4 arc = LIST(most + 2 * i);
+    uvec4 arc = LIST(most + 2 * i), more = LIST(most + 2 * i + 1);
     uint head = arc.z % 2 == 0 ? arc.y : arc.x;
-    if (MARK_OF(head) != 0 || atomicCompSwap(MARK_OF(head), 0, NONE) != 0) return;
+    if (atomicCompSwap(MARK_OF(head), 0, NONE) != 0) return;
     uint place = atomicAdd(HEADER.num_found, 1);
     if (place >= most) return;
-    LIST(place) = uvec4(head, arc.w + LIST(most + 2 * i + 1).z, NONE, place);
+    LIST(place) = uvec4(head, arc.w + more.z, NONE, place);
     atomicExchange(MARK_OF(head), place + 1);
 }
 
