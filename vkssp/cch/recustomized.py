@@ -249,18 +249,22 @@ class PartialCustomization(Resource):
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
             for number, step in reversed(list(enumerate(steps))):
+                # What no other step waits for is done beside the steps that follow.
+                for kernel, place in ((closure, number + 1), (restore, number + 2)):
+                    self._record_beside(kernel, place, steps)
                 self._record_fronts(basic_fronts, number, step)
                 if step.outside and step.whole is None:
                     self._record_outside(basic_outside, number, step)
                     recording.barrier()
-            for number, step in enumerate(steps):  # in any order
-                self._record_closure(closure, number, step)
-            recording.barrier()
+            for number in (0, -1):
+                for kernel, place in ((closure, number), (restore, number + 1)):
+                    self._record_beside(kernel, place, steps)
+                recording.barrier()
             recording.timestamp(self._timestamps, 2)
             for number, step in enumerate(steps):
-                self._record(restore, number, step, step.copying)
-            recording.barrier()
-            for number, step in enumerate(steps):
+                # No kernel adds to the lists of earlier steps any more.
+                for kernel, place in ((prune, number - 1), (pack, number - 2)):
+                    self._record_beside(kernel, place, steps)
                 if step.blocks is not None:
                     self._record_perfect(perfect, number, step)
                     recording.barrier()
@@ -269,14 +273,11 @@ class PartialCustomization(Resource):
                 recording.dispatch(self._groups(step.shares * step.slices * step.length))
                 recording.barrier()
             recording.timestamp(self._timestamps, 3)
-            for number, step in enumerate(steps):  # in any order, once no kernel adds to the lists any more
-                if step.outside:
-                    self._record_outside(prune, number, step)
-            recording.barrier()
-            recording.timestamp(self._timestamps, 4)
-            for number, step in enumerate(steps):
-                self._record(pack, number, step, _LANES)
-            recording.timestamp(self._timestamps, 5)
+            for stage, number in ((4, len(steps)), (5, len(steps) + 1)):
+                for kernel, place in ((prune, number - 1), (pack, number - 2)):
+                    self._record_beside(kernel, place, steps)
+                recording.barrier()
+                recording.timestamp(self._timestamps, stage)
             recording.barrier("compute", "transfer")
             recording.copy(state, self._ended, 4 * _STATE)
             recording.copy(status, weights.mapped, weights.mapped.nbytes)
@@ -351,9 +352,19 @@ class PartialCustomization(Resource):
                 self._record_front(kernel, number, step, step.front, parts, stages)
                 self._recording.barrier()
 
-    def _record_closure(self, kernel: Bindings, number: int, step: _Step) -> None:
-        if step.front is not None and step.size > 2:
-            self._record_front(kernel, number, step, step.front, 1, PAIRS)
+    def _record_beside(self, kernel: Bindings, number: int, steps: list[_Step]) -> None:
+        """Record a dispatch of closure, restoring, pruning or packing for a step, if there is such a step."""
+        if not 0 <= number < len(steps):
+            return
+        step, name = steps[number], kernel.kernel.name
+        if name.startswith("customize_closure"):
+            if step.front is not None and step.size > 2:  # two nodes have no other node to pass
+                self._record_front(kernel, number, step, step.front, 1, PAIRS)
+        elif name.startswith("customize_prune"):
+            if step.outside:
+                self._record_outside(kernel, number, step)
+        else:
+            self._record(kernel, number, step, step.copying if name.startswith("recustomize_restore") else _LANES)
 
     def _record_front(self, kernel: Bindings, number: int, step: _Step, front: Front, parts: int, stages: int) -> None:
         lanes, words, _ = front
