@@ -273,7 +273,7 @@ class CustomizedHierarchy(Resource):
         _, kernel = self._fronts
         self._recording.bind(kernel)
         for batch in batches:
-            self._record_fronts(kernel, batch, batch.front.parts, PAIRS | COLUMNS | OUTSIDE)
+            self._record_fronts(kernel, batch, batch.front.parts, PAIRS | COLUMNS | OUTSIDE | batch.front.bits)
 
     def _record_closure(self, batches: list[Batch]) -> None:
         self._recording.bind(self._closure)

@@ -345,7 +345,8 @@ class PartialCustomization(Resource):
     def _record_fronts(self, kernel: Bindings, number: int, step: _Step) -> None:
         """Record dispatches of basic customization for the nodes of listed parts of a step, and barriers."""
         if step.whole is not None:
-            self._record_front(kernel, number, step, step.whole, step.whole.parts, PAIRS | COLUMNS | OUTSIDE)
+            stages = PAIRS | COLUMNS | OUTSIDE | step.whole.bits
+            self._record_front(kernel, number, step, step.whole, step.whole.parts, stages)
             self._recording.barrier()
         elif step.front is not None:
             for parts, stages in step.front.passes((PAIRS, COLUMNS)):
@@ -367,7 +368,7 @@ class PartialCustomization(Resource):
             self._record(kernel, number, step, step.copying if name.startswith("recustomize_restore") else _LANES)
 
     def _record_front(self, kernel: Bindings, number: int, step: _Step, front: Front, parts: int, stages: int) -> None:
-        lanes, words, _ = front
+        lanes, words, *_ = front
         self._recording.bind(kernel)
         self._recording.push(kernel, step.first, number, lanes, words, step.size - 1, parts, stages)
         self._recording.dispatch(self._groups(-(-step.length * parts * lanes // chain_size(self.device))))
