@@ -26,6 +26,8 @@ PAIRS, COLUMNS, OUTSIDE = 1, 2, 4
 _REGISTERS, _MOST_PAIRS, _MOST_PLACES = 8, 4, 12
 #: Most words of shared memory that are used, so that several workgroups fit into a processor of a GPU.
 MOST_WORDS = 11_264
+# Further words of shared memory, see shaders/include/saturated.glsl.
+_OTHER_WORDS = 4
 #: Most nodes of a piece of a supernode, and fewest columns that fit beside them.
 MOST_NODES, _FEWEST_COLUMNS = 64, 8
 #: Entries of columns that an invocation takes in a turn, if there are workgroups for the others.
@@ -90,7 +92,7 @@ def _size_on(device: Device, name: str) -> int:
 
 def front_words(device: Device) -> int:
     """Return the number of words of shared memory of a workgroup."""
-    return min(MOST_WORDS, device.limits.shared_memory // 4)
+    return min(MOST_WORDS, device.limits.shared_memory // 4 - _OTHER_WORDS)
 
 
 def make_kernel(
@@ -107,7 +109,7 @@ def make_kernel(
         push_constants=push_constants,
         workgroup_size=chain_size(device) if is_chain else workgroup_size(device),
         constants={**constants, **({WORDS_CONSTANT: words} if is_chain else {})},
-        shared_bytes=4 * words,
+        shared_bytes=4 * (words + _OTHER_WORDS) if is_chain else 0,
         owner=owner,
     )
 

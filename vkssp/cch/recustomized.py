@@ -249,22 +249,20 @@ class PartialCustomization(Resource):
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
             for number, step in reversed(list(enumerate(steps))):
-                # What no other step waits for is done beside the steps that follow.
-                for kernel, place in ((closure, number + 1), (restore, number + 2)):
-                    self._record_beside(kernel, place, steps)
+                self._record_closure(closure, number + 1, steps)  # beside this step, which needs none of these arcs
                 self._record_fronts(basic_fronts, number, step)
                 if step.outside and step.whole is None:
                     self._record_outside(basic_outside, number, step)
                     recording.barrier()
-            for number in (0, -1):
-                for kernel, place in ((closure, number), (restore, number + 1)):
-                    self._record_beside(kernel, place, steps)
-                recording.barrier()
+            self._record_closure(closure, 0, steps)
+            recording.barrier()
             recording.timestamp(self._timestamps, 2)
             for number, step in enumerate(steps):
-                # No kernel adds to the lists of earlier steps any more.
-                for kernel, place in ((prune, number - 1), (pack, number - 2)):
-                    self._record_beside(kernel, place, steps)
+                self._record(restore, number, step, step.copying)
+            recording.barrier()
+            for number, step in enumerate(steps):
+                if number:  # beside this step: no kernel adds to the lists of earlier ones any more
+                    self._record_outside(prune, number - 1, steps[number - 1])
                 if step.blocks is not None:
                     self._record_perfect(perfect, number, step)
                     recording.barrier()
@@ -273,11 +271,13 @@ class PartialCustomization(Resource):
                 recording.dispatch(self._groups(step.shares * step.slices * step.length))
                 recording.barrier()
             recording.timestamp(self._timestamps, 3)
-            for stage, number in ((4, len(steps)), (5, len(steps) + 1)):
-                for kernel, place in ((prune, number - 1), (pack, number - 2)):
-                    self._record_beside(kernel, place, steps)
-                recording.barrier()
-                recording.timestamp(self._timestamps, stage)
+            if steps:
+                self._record_outside(prune, len(steps) - 1, steps[-1])
+            recording.barrier()
+            recording.timestamp(self._timestamps, 4)
+            for number, step in enumerate(steps):
+                self._record(pack, number, step, _LANES)
+            recording.timestamp(self._timestamps, 5)
             recording.barrier("compute", "transfer")
             recording.copy(state, self._ended, 4 * _STATE)
             recording.copy(status, weights.mapped, weights.mapped.nbytes)
@@ -338,6 +338,8 @@ class PartialCustomization(Resource):
 
     def _record_outside(self, kernel: Bindings, number: int, step: _Step) -> None:
         """Record a dispatch for the pairs of ancestors of listed parts of a step."""
+        if not step.outside:
+            return
         self._recording.bind(kernel)
         self._recording.push(kernel, step.first, number, step.splits)
         self._recording.dispatch(self._groups(-(-step.length * step.outside // workgroup_size(self.device))))
@@ -353,19 +355,12 @@ class PartialCustomization(Resource):
                 self._record_front(kernel, number, step, step.front, parts, stages)
                 self._recording.barrier()
 
-    def _record_beside(self, kernel: Bindings, number: int, steps: list[_Step]) -> None:
-        """Record a dispatch of closure, restoring, pruning or packing for a step, if there is such a step."""
-        if not 0 <= number < len(steps):
-            return
-        step, name = steps[number], kernel.kernel.name
-        if name.startswith("customize_closure"):
+    def _record_closure(self, kernel: Bindings, number: int, steps: list[_Step]) -> None:
+        """Record the dispatch that closes arcs between nodes of listed parts of a step, if there is such a step."""
+        if number < len(steps):
+            step = steps[number]
             if step.front is not None and step.size > 2:  # two nodes have no other node to pass
                 self._record_front(kernel, number, step, step.front, 1, PAIRS)
-        elif name.startswith("customize_prune"):
-            if step.outside:
-                self._record_outside(kernel, number, step)
-        else:
-            self._record(kernel, number, step, step.copying if name.startswith("recustomize_restore") else _LANES)
 
     def _record_front(self, kernel: Bindings, number: int, step: _Step, front: Front, parts: int, stages: int) -> None:
         lanes, words, *_ = front
