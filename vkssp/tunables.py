@@ -139,10 +139,10 @@ TUNABLES: dict[str, Tunable] = {
         *(250, 250, (60, 125, 250, 500, 1000), "search in blocks"),
         "width of a bucket in mean weights of a path between crossings: wide, as blocks repeat work in shared memory",
     ),
-    "push_pull.workgroup_size": _size(*(256, 64, "search with hubs"), "as for most sweeps over nodes"),
-    "push_pull.workgroups": _groups(*(1024, 4, "search with hubs"), "all that a large GPU runs at once"),
+    "push_pull.workgroup_size": _size(*(256, 64, "push or pull"), "as for most sweeps over nodes"),
+    "push_pull.workgroups": _groups(*(1024, 4, "push or pull"), "all that a large GPU runs at once"),
     "push_pull.push_share": Tunable(
-        *(64, 64, (16, 32, 64, 128, 256), "search with hubs"),
+        *(64, 64, (16, 32, 64, 128, 256), "push or pull"),
         "part of the arcs from which on all nodes pull: a pull looks at one arc in twenty to thirty, in order",
     ),
     "delta_step.workgroup_size": _size(*(256, 32, "sweeping search"), "as for most sweeps over nodes"),

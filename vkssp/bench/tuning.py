@@ -160,6 +160,7 @@ JUDGES: dict[str, Judge] = {
     "rows in blocks": Judge("roads", "block_resident", _rows),
     "customization": Judge("prepared", "phast", _new_weights),
     "search by queues": Judge("roads", "near_far", _trees),
+    "push or pull": Judge("hubs", "push_pull", _trees),
     "search with hubs": Judge("hubs", "near_far", _trees),
     "sweeping search": Judge("roads", "delta_step", _trees),
 }
