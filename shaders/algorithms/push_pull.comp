@@ -27,17 +27,19 @@ layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  //
 layout(std430, binding = 6) readonly restrict buffer FirstIn { uint first_in[]; };
 layout(std430, binding = 7) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight; light arcs first
 layout(std430, binding = 8) readonly restrict buffer Pieces { uvec2 pieces[]; };   // node, first arc; out, then in
-layout(std430, binding = 9) coherent buffer Changed { uint changed[]; };           // three bits for each node
+// Three bits for each node; then for each workgroup a list of rows of which arcs are left; then the seeds.
+layout(std430, binding = 9) coherent buffer Changed { uint changed[]; };
 // The same distances, for reads that may be out of date: without `coherent` a nearer cache serves them.
 layout(std430, binding = 10) readonly buffer SameDistances { uint same_dist[]; };
+layout(std430, binding = 11) readonly restrict buffer Lightest { uvec4 lightest_in[]; };  // two arcs into each node
 #include "targets.glsl"
 #include "reduce.glsl"
 #define NO_SUBGROUPS
 #include "scan.glsl"
 
 layout(constant_id = 2) const uint PIECE = 1024;
-layout(constant_id = 3) const uint NODES_EACH = 4;    // nodes or pieces whose rows an invocation looks at together
-layout(constant_id = 4) const uint LEAST_LANES = 8;   // invocations that look at the other arcs of a node, at least
+layout(constant_id = 3) const uint STEPS = 2;         // times that one invocation looks at ARCS_AT_ONCE arcs of a row
+layout(constant_id = 4) const uint LEAST_LANES = 8;   // invocations that look at the other arcs of a row, at least
 // Nodes and pieces that a workgroup takes next to each other: 32 bytes at least are read at once.
 const uint NODES_AT_ONCE = 32, PIECES_AT_ONCE = 4;
 #define RELAX_READS_FIRST 1
@@ -60,13 +62,10 @@ shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
 shared uint most_bits;
 
-shared uvec2 rest[NODES_EACH * WORKGROUP_SIZE];  // arcs of a row that are left: first, end
-shared uint rest_best[NODES_EACH * WORKGROUP_SIZE];
-shared uint rest_count[2];
+shared uint rest_count;  // rows of which arcs are left
 shared uint degree_sum;
 
 uint own_nearest = UNREACHABLE, own_degree = 0;
-uint turn = 0;  // element of rest_count that the next pull_rows() uses
 
 uint num_words() {
     return (num_nodes + 31) / 32;
@@ -81,6 +80,15 @@ uint items_each(uint items, uint chunk) {
 
 uint item_of(uint number, uint chunk) {
     return (number / chunk * gl_NumWorkGroups.x + gl_WorkGroupID.x) * chunk + number % chunk;
+}
+
+// Return the number of rows that a workgroup may list, and where its list begins.
+uint most_rest() {
+    return items_each(num_nodes, NODES_AT_ONCE) + items_each(pieces_in, PIECES_AT_ONCE);
+}
+
+uint first_rest() {
+    return 3 * num_words() + gl_WorkGroupID.x * most_rest();
 }
 
 uint degree_of(uint node) {
@@ -134,12 +142,12 @@ void expand(uint first, uint degree, uint distance) {
     barrier();  // the next call uses the same shared memory
 }
 
-// Mark the seeds, which lie behind the bits: node, distance.
+// Mark the seeds: node, distance.
 void mark_seeds() {
-    uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    uint first = 3 * num_words() + gl_NumWorkGroups.x * most_rest(), stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint i = gl_GlobalInvocationID.x; i < loop.num_seeds; i += stride) {
-        mark(changed[3 * num_words() + 2 * i]);
-        own_nearest = min(own_nearest, changed[3 * num_words() + 2 * i + 1]);
+        mark(changed[first + 2 * i]);
+        own_nearest = min(own_nearest, changed[first + 2 * i + 1]);
     }
 }
 
@@ -200,123 +208,94 @@ uint useful_below(uint distance) {
     return distance == UNREACHABLE ? UNREACHABLE : distance - min(distance, step.nearest);
 }
 
-// Look at the arcs that single invocations have left, several invocations at those of a row.
-void pull_rest(uint count) {
-    uint lanes = LEAST_LANES;
-    while (2 * lanes * count <= WORKGROUP_SIZE) lanes *= 2;
+// Lower the distance of a node that was `before`, if `best` is less.
+void settle(uint node, uint before, uint best) {
+    if (best >= before || best >= atomicMin(dist[node], best)) return;
+    if (COUNTING > 0) ++improved_count;
+    own_nearest = min(own_nearest, best);
+    mark(node);
+}
+
+// Return the less of `best` and the distances through the arcs from `first` to `end`, as far as these are light enough
+// and one invocation looks at them. If some are left, list the row.
+uint pull_row(uint first, uint end, uint best, uint row) {
+    for (uint taken = 0; taken < STEPS; ++taken) {
+        uvec2 arc[ARCS_AT_ONCE];
+        uint tail[ARCS_AT_ONCE], below = useful_below(best);
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) arc[i] = first + i < end ? PAIR(arcs_in, first + i) : uvec2(0, NO_INDEX);
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) tail[i] = arc[i].y < below ? same_dist[arc[i].x] : UNREACHABLE;
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            if (tail[i] != UNREACHABLE) best = min(best, through_arc(tail[i], arc[i].y));
+        }
+        first += ARCS_AT_ONCE;
+        if (first >= end || arc[ARCS_AT_ONCE - 1].y >= useful_below(best)) return best;
+    }
+    changed[first_rest() + atomicAdd(rest_count, 1)] = row;
+    return best;
+}
+
+// Let all nodes pull: each looks at its two lightest arcs, and at further ones if these are light enough.
+void pull_nodes() {
+    uint each = items_each(num_nodes, NODES_AT_ONCE);
+    for (uint item = gl_LocalInvocationIndex; item < each; item += WORKGROUP_SIZE) {
+        uint node = item_of(item, NODES_AT_ONCE);
+        if (node >= num_nodes) continue;
+        if (COUNTING > 0) ++visited;
+        uint before = dist[node];
+        uvec4 lightest = lightest_in[node];
+        if (before <= step.nearest) continue;
+        if (COUNTING > 0) ++worked;
+        uint below = useful_below(before), best = before;
+        uint one = lightest.y < below ? same_dist[lightest.x] : UNREACHABLE;
+        uint other = lightest.w < below ? same_dist[lightest.z] : UNREACHABLE;
+        if (one != UNREACHABLE) best = min(best, through_arc(one, lightest.y));
+        if (other != UNREACHABLE) best = min(best, through_arc(other, lightest.w));
+        if (lightest.w < useful_below(best)) {
+            uint first = first_in[node], end = min(first_in[node + 1], first + PIECE);
+            if (first + 2 < end) best = pull_row(first + 2, end, best, node);
+        }
+        settle(node, before, best);
+    }
+}
+
+// Let all pieces pull.
+void pull_pieces() {
+    uint each = items_each(pieces_in, PIECES_AT_ONCE);
+    for (uint item = gl_LocalInvocationIndex; item < each; item += WORKGROUP_SIZE) {
+        uint number = item_of(item, PIECES_AT_ONCE);
+        if (number >= pieces_in) continue;
+        uvec2 piece = pieces[pieces_out + number];
+        uint before = dist[piece.x];
+        if (before <= step.nearest) continue;
+        uint end = min(first_in[piece.x + 1], piece.y + PIECE);
+        settle(piece.x, before, pull_row(piece.y, end, before, num_nodes + number));
+    }
+}
+
+// Look at what single invocations have left of rows, several invocations at one row.
+void pull_rest() {
+    buffer_barrier();
+    uint count = rest_count, lanes = LEAST_LANES;
+    while (2 * lanes * count <= WORKGROUP_SIZE && lanes < WORKGROUP_SIZE) lanes *= 2;
     lanes = min(lanes, WORKGROUP_SIZE);
     uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes;
     for (uint i = gl_LocalInvocationIndex / lanes; i < count; i += groups) {
-        uvec2 row = rest[i];
-        for (uint at = row.x + lane; at < row.y; at += lanes) {
+        uint node = changed[first_rest() + i], first;
+        if (node < num_nodes) {
+            first = first_in[node];
+        } else {
+            uvec2 piece = pieces[pieces_out + node - num_nodes];
+            node = piece.x;
+            first = piece.y;
+        }
+        uint end = min(first_in[node + 1], first + PIECE), before = dist[node], best = before;
+        for (uint at = first + STEPS * ARCS_AT_ONCE + lane; at < end; at += lanes) {
             uvec2 arc = PAIR(arcs_in, at);
-            uint known = atomicLoad(rest_best[i], gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-            if (arc.y >= useful_below(known)) break;
-            uint tail = same_dist[arc.x], through = tail == UNREACHABLE ? tail : through_arc(tail, arc.y);
-            if (through < known) atomicMin(rest_best[i], through);
+            if (arc.y >= useful_below(best)) break;
+            uint tail = same_dist[arc.x];
+            if (tail != UNREACHABLE) best = min(best, through_arc(tail, arc.y));
         }
-    }
-}
-
-// Rows of NODES_EACH nodes or pieces of an invocation: the node, the next arc, the end, and distances, see pull_rows().
-uint row_node[NODES_EACH], row_first[NODES_EACH], row_end[NODES_EACH], row_before[NODES_EACH], row_best[NODES_EACH];
-
-// Look at arcs of the rows of all invocations: each looks at the first four of each of its rows, so that the reads of all
-// rows overlap, and what is left is shared. A row without arcs to look at ends where it begins. All invocations must
-// call this.
-void pull_rows() {
-    uint lid = gl_LocalInvocationIndex, place[NODES_EACH];
-    uvec2 arc[NODES_EACH][ARCS_AT_ONCE];
-    uint tail[NODES_EACH][ARCS_AT_ONCE];
-    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-        [[unroll]] for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            arc[k][i] = row_first[k] + i < row_end[k] ? PAIR(arcs_in, row_first[k] + i) : uvec2(0, NO_INDEX);
-        }
-    }
-    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-        uint below = useful_below(row_before[k]);
-        [[unroll]] for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            tail[k][i] = arc[k][i].y < below ? same_dist[arc[k][i].x] : UNREACHABLE;
-        }
-    }
-    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-        row_best[k] = row_before[k];
-        [[unroll]] for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            if (tail[k][i] != UNREACHABLE) row_best[k] = min(row_best[k], through_arc(tail[k][i], arc[k][i].y));
-        }
-        row_first[k] += ARCS_AT_ONCE;
-        place[k] = NO_INDEX;
-        if (row_first[k] >= row_end[k] || arc[k][ARCS_AT_ONCE - 1].y >= useful_below(row_best[k])) continue;
-        place[k] = atomicAdd(rest_count[turn], 1);
-        rest[place[k]] = uvec2(row_first[k], row_end[k]);
-        rest_best[place[k]] = row_best[k];
-    }
-    barrier();
-    uint count = rest_count[turn];
-    turn = 1 - turn;
-    if (lid == 0) rest_count[turn] = 0;
-    if (count != 0) pull_rest(count);
-    barrier();
-    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-        if (place[k] != NO_INDEX) row_best[k] = rest_best[place[k]];
-    }
-    barrier();  // the next call uses the same shared memory
-}
-
-// Lower the distances of the nodes of the rows.
-void lower_distances() {
-    uint before[NODES_EACH];
-    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-        before[k] = 0;
-        if (row_best[k] < row_before[k]) before[k] = atomicMin(dist[row_node[k]], row_best[k]);
-    }
-    [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-        if (row_best[k] >= before[k]) continue;  // a piece of the same row has found as much
-        if (COUNTING > 0) ++improved_count;
-        own_nearest = min(own_nearest, row_best[k]);
-        mark(row_node[k]);
-    }
-}
-
-// Let all nodes pull, or all pieces.
-void pull_nodes() {
-    uint lid = gl_LocalInvocationIndex, each = items_each(num_nodes, NODES_AT_ONCE);
-    for (uint start = 0; start < each; start += NODES_EACH * WORKGROUP_SIZE) {
-        [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-            uint number = start + k * WORKGROUP_SIZE + lid, node = item_of(number, NODES_AT_ONCE);
-            row_node[k] = row_first[k] = row_end[k] = row_before[k] = 0;
-            if (number >= each || node >= num_nodes) continue;
-            if (COUNTING > 0) ++visited;
-            row_node[k] = node;
-            row_before[k] = dist[node];
-            row_first[k] = first_in[node];
-            row_end[k] = min(first_in[node + 1], row_first[k] + PIECE);
-        }
-        [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-            if (row_before[k] <= step.nearest) row_end[k] = row_first[k];
-            else if (COUNTING > 0) ++worked;
-        }
-        pull_rows();
-        lower_distances();
-    }
-}
-
-void pull_pieces() {
-    uint lid = gl_LocalInvocationIndex, each = items_each(pieces_in, PIECES_AT_ONCE);
-    for (uint start = 0; start < each; start += NODES_EACH * WORKGROUP_SIZE) {
-        [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
-            uint item = start + k * WORKGROUP_SIZE + lid, number = item_of(item, PIECES_AT_ONCE);
-            row_node[k] = row_first[k] = row_end[k] = row_before[k] = 0;
-            if (item >= each || number >= pieces_in) continue;
-            uvec2 piece = pieces[pieces_out + number];
-            row_node[k] = piece.x;
-            row_first[k] = piece.y;
-            row_end[k] = min(first_in[piece.x + 1], piece.y + PIECE);
-            row_before[k] = dist[piece.x];
-            if (row_before[k] <= step.nearest) row_end[k] = row_first[k];
-        }
-        pull_rows();
-        lower_distances();
+        settle(node, before, best);
     }
 }
 
@@ -336,7 +315,7 @@ void main() {
     if (gl_LocalInvocationIndex == 0) {
         uint third = loop.iterations % 3, words = num_words();
         step = Step(state.phase, state.nearest, third * words, (third + 1) % 3 * words, (third + 2) % 3 * words);
-        rest_count[0] = rest_count[1] = 0;
+        rest_count = 0;
         degree_sum = 0;
     }
     if (search_is_over()) return;
@@ -350,6 +329,7 @@ void main() {
     } else {
         pull_nodes();
         pull_pieces();
+        pull_rest();
     }
     own_nearest = workgroup_min(own_nearest);
     if (own_degree != 0) atomicAdd(degree_sum, own_degree);

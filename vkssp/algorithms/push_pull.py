@@ -20,24 +20,25 @@ from vkssp.engine.arrays import Array
 from vkssp.engine.device_algorithm import STATE_SHARED, WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
-from vkssp.prepared.light_arcs import LightArcs, later_pieces, light_arcs
+from vkssp.prepared.light_arcs import LIGHTEST_BYTES, LightArcs, later_pieces, light_arcs, two_lightest
 from vkssp.references import BEAMER, CHAKARAVARTHY
 
-_PIECE_CONSTANT, _NODES_CONSTANT, _LANES_CONSTANT = 2, 3, 4
+_PIECE_CONSTANT, _STEPS_CONSTANT, _LANES_CONSTANT = 2, 3, 4
 #: Arcs of a row that are handled together; the other ones of the row are divided into parts of so many.
 PIECE = 256
-#: Nodes whose arcs an invocation looks at together.
-NODES_EACH = 4
-#: Least number of invocations that share the arcs of a node that are left.
+#: Times that one invocation looks at four arcs of a row; what is left of it is then shared by several.
+STEPS = 2
+#: Least number of invocations that share what is left of a row.
 LEAST_LANES = 8
+# Nodes and pieces that a workgroup takes next to each other, and nodes of an invocation at least, so that few dispatches
+# have more workgroups than they can keep busy.
+_NODES_AT_ONCE, _PIECES_AT_ONCE, _NODES_EACH = 32, 4, 16
 # Phase in which the seeds are marked, see shaders/include/push_pull_state.glsl.
 _SEED = 2
 # Bytes of a seed: a node and a distance.
 _SEED_BYTES = 8
 # Bytes of shared memory per invocation, and for everything else.
-_SHARED_PER_INVOCATION, _SHARED_BESIDES = 20, 128
-# Bytes of shared memory for each node of an invocation.
-_SHARED_PER_NODE = 12
+_SHARED_PER_INVOCATION, _SHARED_BESIDES = 16, 128
 # Least number of arcs that are pushed whatever the graph's number of arcs.
 _LEAST_PUSHED = 32
 
@@ -60,21 +61,26 @@ class PushPull(DeviceAlgorithm):
         Parameter("workgroup_size", 1, 1024, None, WORKGROUP_SIZE.meaning, power_of_two=True),
         WORKGROUPS,
     )
-    BINDINGS: ClassVar[int] = 11
+    BINDINGS: ClassVar[int] = 12
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
         *("phase", "nearest", "pulls", ("nearest_gap", 32), "next_nearest"),
         *(("degree_gap", 32), "next_degree", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("pulls",)
-    OWN_BYTES: ClassVar[float] = 0.375
+    OWN_BYTES: ClassVar[float] = 4.5
     SWEEPS: ClassVar[bool] = False
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph, num_arcs = self._graph, self._graph.renumbered.num_arcs
         rows = graph.missing("first_out", 4 * (self._num_nodes + 1))
+        rows += graph.missing("pieces and lightest arcs", LIGHTEST_BYTES * self._num_nodes)
         if not at_most and light_arcs(graph.renumbered).is_undirected:
             return rows + graph.missing("arcs light first", 8 * num_arcs)
-        return rows + graph.missing("arcs", 8 * num_arcs) + graph.missing("light arcs in", 8 * num_arcs + rows)
+        return (
+            rows
+            + graph.missing("arcs", 8 * num_arcs)
+            + graph.missing("light arcs in", 8 * num_arcs + 4 * self._num_nodes)
+        )
 
     def _both_ways(self) -> tuple[Array, Array, Array, Array, LightArcs]:
         """Return rows and arcs that leave nodes, those that enter them, and the same on the host."""
@@ -96,34 +102,40 @@ class PushPull(DeviceAlgorithm):
         *rows, on_host = self._both_ways()
         share = self._parameters["push_share"] or tuned["push_pull.push_share"]
         usual, most = tuned["push_pull.workgroup_size"], tuned["push_pull.workgroups"]
-        of_invocation = _SHARED_PER_INVOCATION + _SHARED_PER_NODE * NODES_EACH
-        fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // of_invocation
+        fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
         default = 1 << (min(self._size(default=usual, software=usual), fitting).bit_length() - 1)
         size = self._parameters["workgroup_size"] or default
 
         def make() -> Any:
             pieces = [later_pieces(first, PIECE) for first in (on_host.first_out, on_host.first_in)]
-            return *graph.upload({"the pieces": np.concatenate(pieces)}), *map(len, pieces)
+            arrays = {
+                "the pieces": np.concatenate(pieces),
+                "the lightest arcs": two_lightest(on_host.first_in, on_host.arcs_in),
+            }
+            return *graph.upload(arrays), *map(len, pieces)
 
-        pieces, pieces_out, pieces_in = graph.shared("pieces of rows", make)
-        self._bits_bytes = 12 * -(-self._num_nodes // 32)
+        pieces, lightest, pieces_out, pieces_in = graph.shared("pieces and lightest arcs", make)
+        groups = self._groups(self._num_nodes, _NODES_EACH * size, default=most, software=most)
+        self._seeds_at = 12 * -(-self._num_nodes // 32)
+        for items, at_once in ((self._num_nodes, _NODES_AT_ONCE), (pieces_in, _PIECES_AT_ONCE)):
+            chunks = -(-items // at_once)
+            self._seeds_at += 4 * groups * at_once * -(-chunks // groups)
         most_seeds = max(MAX_TERMINALS, self._most_seeds)
-        self._changed = self._buffer("the changed nodes", self._bits_bytes + _SEED_BYTES * most_seeds)
+        self._changed = self._buffer("the changed nodes", self._seeds_at + _SEED_BYTES * most_seeds)
         kernel = self._kernel(
             "push_pull",
-            *(self.terminals, self.distances, *rows, pieces, self._changed, self.distances),
+            *(self.terminals, self.distances, *rows, pieces, self._changed, self.distances, lightest),
             workgroup_size=size,
             push_constants=4,
-            constants={_PIECE_CONSTANT: PIECE, _NODES_CONSTANT: NODES_EACH, _LANES_CONSTANT: LEAST_LANES},
-            shared_bytes=of_invocation * size + _SHARED_BESIDES,
+            constants={_PIECE_CONSTANT: PIECE, _STEPS_CONSTANT: STEPS, _LANES_CONSTANT: LEAST_LANES},
+            shared_bytes=_SHARED_PER_INVOCATION * size + _SHARED_BESIDES,
         )
-        groups = self._groups(self._num_nodes, size, default=most, software=most)
         most_pushed = max(_LEAST_PUSHED, graph.renumbered.num_arcs // share)
         return [Step(kernel, groups, (self._num_nodes, pieces_out, pieces_in, most_pushed))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
-        recording.fill(self._changed, 0, self._bits_bytes)
-        recording.copy(self.seeds, self._changed, _SEED_BYTES * num_seeds, 0, self._bits_bytes)
+        recording.fill(self._changed, 0, 12 * -(-self._num_nodes // 32))
+        recording.copy(self.seeds, self._changed, _SEED_BYTES * num_seeds, 0, self._seeds_at)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         return {"phase": _SEED, "nearest": min(offset for _, offset in seeds), "next_nearest": UNREACHABLE}

@@ -32,7 +32,9 @@ SIZES = (8, 16, 32, 64, 128, 256)
 MOST_WORK = 1 << 30
 #: Searches that predict the iterations of the next one, most milliseconds of theirs for a prediction, and the multiple
 #: that predictions are rounded up to, so that few batches of different length are recorded.
-REMEMBERED, MOST_PREDICTED_MS, ROUNDED_TO = 4, 10.0, 4
+REMEMBERED, MOST_PREDICTED_MS, ROUNDED_TO = 8, 10.0, 4
+# Factor by which the longest of these searches exceeds one of the shortest at most: iterations in vain cost time, too.
+_MOST_SPREAD = 2
 # Most batches of different length for predictions that are kept.
 _MOST_KEPT = 8
 
@@ -121,11 +123,12 @@ class Loop(Resource):
 
     def _predicted(self) -> int:
         """Return the number of iterations that a search for all nodes is expected to have at most; 0 if not known."""
-        if self._trace is not None or len(self._history) < REMEMBERED:
+        if self._trace is not None or len(self._history) < REMEMBERED // 2:
             return 0
         counts, times = zip(*self._history, strict=True)
         most = -(-max(counts) // ROUNDED_TO) * ROUNDED_TO
-        are_alike = 2 * max(counts) <= 3 * min(counts) + ROUNDED_TO
+        # A quarter may be shorter by far, such as searches in small components.
+        are_alike = max(counts) <= _MOST_SPREAD * sorted(counts)[len(counts) // 4]
         return most if are_alike and most <= self.sizes[-1] and max(times) <= MOST_PREDICTED_MS else 0
 
     def _submit_predicted(self, times: int) -> Recording:
