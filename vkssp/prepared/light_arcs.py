@@ -13,7 +13,6 @@ from vkssp.graph.many_arcs import MANY, light_first
 from vkssp.prepared.many_edges import has_opposite_arcs
 from vkssp.prepared.renumbered import RenumberedGraph
 
-
 #: Bytes of the two lightest arcs into a node.
 LIGHTEST_BYTES = 16
 
