@@ -18,9 +18,10 @@ import numpy as np
 from vkssp.algorithm import MAX_TERMINALS, Description, Parameter, Terminal
 from vkssp.engine.arrays import Array
 from vkssp.engine.device_algorithm import STATE_SHARED, WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
-from vkssp.prepared.light_arcs import LIGHTEST_BYTES, LightArcs, later_pieces, light_arcs, two_lightest
+from vkssp.prepared.light_arcs import LIGHTEST_BYTES, later_pieces, light_arcs, two_lightest
 from vkssp.references import BEAMER, CHAKARAVARTHY
 
 _PIECE_CONSTANT, _STEPS_CONSTANT, _LANES_CONSTANT = 2, 3, 4
@@ -30,8 +31,8 @@ PIECE = 256
 STEPS = 2
 #: Least number of invocations that share what is left of a row.
 LEAST_LANES = 8
-# Nodes and pieces that a workgroup takes next to each other, and nodes of an invocation at least, so that few dispatches
-# have more workgroups than they can keep busy.
+# Nodes and pieces that a workgroup takes next to each other, and least number of nodes of an invocation: workgroups with
+# fewer cost more than they save.
 _NODES_AT_ONCE, _PIECES_AT_ONCE, _NODES_EACH = 32, 4, 16
 # Phase in which the seeds are marked, see shaders/include/push_pull_state.glsl.
 _SEED = 2
@@ -72,49 +73,42 @@ class PushPull(DeviceAlgorithm):
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph, num_arcs = self._graph, self._graph.renumbered.num_arcs
-        rows = graph.missing("first_out", 4 * (self._num_nodes + 1))
-        rows += graph.missing("pieces and lightest arcs", LIGHTEST_BYTES * self._num_nodes)
-        if not at_most and light_arcs(graph.renumbered).is_undirected:
-            return rows + graph.missing("arcs light first", 8 * num_arcs)
-        return (
-            rows
-            + graph.missing("arcs", 8 * num_arcs)
-            + graph.missing("light arcs in", 8 * num_arcs + 4 * self._num_nodes)
-        )
+        out = graph.missing("first_out", 4 * (self._num_nodes + 1))
+        beside = graph.missing("light arcs both ways", LIGHTEST_BYTES * self._num_nodes)
+        if not at_most and beside and light_arcs(graph.renumbered).is_undirected:
+            return out + beside + graph.missing("arcs light first", 8 * num_arcs)
+        into = graph.missing("light arcs both ways", 8 * num_arcs + 4 * self._num_nodes)
+        return out + beside + into + graph.missing("arcs", 8 * num_arcs)
 
-    def _both_ways(self) -> tuple[Array, Array, Array, Array, LightArcs]:
-        """Return rows and arcs that leave nodes, those that enter them, and the same on the host."""
+    def _rows_of_arcs(self) -> tuple[tuple[Array, ...], Buffer, Buffer, int, int]:
+        """Return rows and arcs that leave and that enter nodes; pieces, lightest arcs, and numbers of pieces."""
         graph = self._graph
-        on_host = light_arcs(graph.renumbered)
-        if on_host.is_undirected:
-            arcs = graph.arcs_light_first()
-            return graph.first_out, arcs, graph.first_out, arcs, on_host
 
         def make() -> Any:
-            arrays = {"first_in": on_host.first_in, "the light arcs in": on_host.arcs_in}
-            return graph.upload_arrays(arrays, ("the light arcs in",), split=graph.splits_arcs)
+            found = light_arcs(graph.renumbered)
+            pieces = [later_pieces(first, PIECE) for first in (found.first_out, found.first_in)]
+            lightest = two_lightest(found.first_in, found.arcs_in)
+            names = {"the pieces": np.concatenate(pieces), "the lightest arcs": lightest}
+            beside = (*graph.upload(names), *map(len, pieces))
+            if found.is_undirected:
+                arcs = graph.arcs_light_first(found.arcs)
+                return (graph.first_out, arcs, graph.first_out, arcs), *beside
+            names = {"first_in": found.first_in, "the light arcs in": found.arcs_in}
+            into = graph.upload_arrays(names, ("the light arcs in",), split=graph.splits_arcs)
+            return (graph.first_out, graph.arcs, *into), *beside
 
-        first_in, arcs_in = graph.shared("light arcs in", make)
-        return graph.first_out, graph.arcs, first_in, arcs_in, on_host
+        rows, *beside = graph.shared("light arcs both ways", make)
+        return rows, *beside
 
     def _steps(self) -> Sequence[Step]:
-        graph, tuned, limits = self._graph, self._device.tuned, self._device.limits
-        *rows, on_host = self._both_ways()
+        tuned, limits = self._device.tuned, self._device.limits
+        rows, pieces, lightest, pieces_out, pieces_in = self._rows_of_arcs()
         share = self._parameters["push_share"] or tuned["push_pull.push_share"]
         usual, most = tuned["push_pull.workgroup_size"], tuned["push_pull.workgroups"]
         fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
         default = 1 << (min(self._size(default=usual, software=usual), fitting).bit_length() - 1)
         size = self._parameters["workgroup_size"] or default
 
-        def make() -> Any:
-            pieces = [later_pieces(first, PIECE) for first in (on_host.first_out, on_host.first_in)]
-            arrays = {
-                "the pieces": np.concatenate(pieces),
-                "the lightest arcs": two_lightest(on_host.first_in, on_host.arcs_in),
-            }
-            return *graph.upload(arrays), *map(len, pieces)
-
-        pieces, lightest, pieces_out, pieces_in = graph.shared("pieces and lightest arcs", make)
         groups = self._groups(self._num_nodes, _NODES_EACH * size, default=most, software=most)
         self._seeds_at = 12 * -(-self._num_nodes // 32)
         for items, at_once in ((self._num_nodes, _NODES_AT_ONCE), (pieces_in, _PIECES_AT_ONCE)):
@@ -130,7 +124,7 @@ class PushPull(DeviceAlgorithm):
             constants={_PIECE_CONSTANT: PIECE, _STEPS_CONSTANT: STEPS, _LANES_CONSTANT: LEAST_LANES},
             shared_bytes=_SHARED_PER_INVOCATION * size + _SHARED_BESIDES,
         )
-        most_pushed = max(_LEAST_PUSHED, graph.renumbered.num_arcs // share)
+        most_pushed = max(_LEAST_PUSHED, self._graph.renumbered.num_arcs // share)
         return [Step(kernel, groups, (self._num_nodes, pieces_out, pieces_in, most_pushed))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:

@@ -13,7 +13,7 @@ from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.split_buffer import SplitBuffer
-from vkssp.graph import UNREACHABLE
+from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import places_of
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.blocks import RECORD, make_blocks, place_bits, words_in_blocks
@@ -84,9 +84,13 @@ class DeviceGraph(Resource):
         arcs: Array = self.shared("arcs", lambda: self._with_pieces(self.renumbered.arcs))
         return arcs
 
-    def arcs_light_first(self) -> Array:
-        """Return the array like `arcs` in which the arcs of each node are sorted by weight."""
-        arcs: Array = self.shared("arcs light first", lambda: self._with_pieces(self.renumbered.arcs_light_first()))
+    def arcs_light_first(self, found: Uint32s | None = None) -> Array:
+        """Return the array like `arcs` in which the arcs of each node are sorted by weight; `found` is that of the host."""
+
+        def make() -> Array:
+            return self._with_pieces(self.renumbered.arcs_light_first() if found is None else found)
+
+        arcs: Array = self.shared("arcs light first", make)
         return arcs
 
     def _with_pieces(self, arcs: npt.NDArray[np.uint32]) -> Array:
