@@ -31,8 +31,8 @@ PIECE = 256
 STEPS = 2
 #: Least number of invocations that share what is left of a row.
 LEAST_LANES = 8
-# Nodes and pieces that a workgroup takes next to each other, and least number of nodes of an invocation: workgroups with
-# fewer cost more than they save.
+# Nodes and pieces that a workgroup takes next to each other, and least number of nodes of an invocation: workgroups
+# with fewer cost more than they save.
 _NODES_AT_ONCE, _PIECES_AT_ONCE, _NODES_EACH = 32, 4, 16
 # Phase in which the seeds are marked, see shaders/include/push_pull_state.glsl.
 _SEED = 2

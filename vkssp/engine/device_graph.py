@@ -85,7 +85,7 @@ class DeviceGraph(Resource):
         return arcs
 
     def arcs_light_first(self, found: Uint32s | None = None) -> Array:
-        """Return the array like `arcs` in which the arcs of each node are sorted by weight; `found` is that of the host."""
+        """Return the array like `arcs` with the arcs of each node sorted by weight; `found` is that of the host."""
 
         def make() -> Array:
             return self._with_pieces(self.renumbered.arcs_light_first() if found is None else found)
