@@ -9,6 +9,7 @@ from tests.conftest import open_device
 from tests.support.graphs import make_solver
 from tests.support.resources import watch_closing
 from vkssp import Graph
+from vkssp.engine import loop
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
@@ -74,3 +75,32 @@ def test_a_device_that_is_closed_first_waits_before_it_frees(algorithm: str, mon
 
         watch_closing(monkeypatch, Buffer, before=check)
     assert "the distances" in freed and len(freed) > 4
+
+
+def test_searches_of_like_length_take_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A longer search than those before it takes more, and so do searches that differ much."""
+    monkeypatch.setattr(loop, "MOST_PREDICTED_MS", 1e9)
+    submitted: list[Recording] = []
+    original = Recording.submit
+
+    def submit(self: Recording, first: Recording | None = None) -> None:
+        submitted.append(self)
+        original(self, first)
+
+    monkeypatch.setattr(Recording, "submit", submit)
+    with make_solver(PATH, "delta_step_array", device, delta=1) as solver:
+
+        def submissions(source: int) -> int:
+            submitted.clear()
+            solver.search([(source, 0)])
+            count = len(submitted)
+            found = solver.distances(source)
+            assert np.array_equal(found[source:], 3 * np.arange(NODES - source))
+            return count
+
+        short = [submissions(NODES - 60 - number % 3) for number in range(8)]
+        assert min(short[:2]) > 1 and short[4:] == [1] * 4
+        assert submissions(NODES - 100) > 1  # its end was not predicted, that of the next one is
+        assert submissions(NODES - 100) == 1
+        assert submissions(NODES - 250) > 1
+        assert submissions(NODES - 60) > 1  # many iterations would be in vain

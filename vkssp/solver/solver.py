@@ -674,8 +674,9 @@ class Solver(Resource):
         The change applies to all clones of this solver, and is made as soon as none of them searches. If possible, only
         the changed weights are written to the device. This is not possible if the graph is reduced, because the weights
         of contracted chains change (``reduction="none"`` avoids this); if zero weights appear or vanish in cycles; and
-        for ``bellman_ford_edge`` and ``crauser``. In these cases all data that depend on weights are rebuilt, which
-        takes about as long as making the solver without the numbering, and memory for the old and the new data.
+        for ``bellman_ford_edge``, ``push_pull`` and ``crauser``. In these cases all data that depend on weights are
+        rebuilt, which takes about as long as making the solver without the numbering, and memory for the old and the
+        new data.
 
         Parameters
         ----------
