@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_rows_that_are_divided(
     with_root = Graph.from_edges(*map(np.concatenate, parts), num_nodes=graph.num_nodes + 1)
     from_root = scipy_dijkstra(with_root, graph.num_nodes)[: graph.num_nodes]
     for share in (1, 2**31):  # changed nodes push, or all pull
-        options = {"push_share": share, "workgroup_size": workgroup_size}
+        options: dict[str, Any] = {"push_share": share, "workgroup_size": workgroup_size}
         with Solver(renumbered, "push_pull", device, counters="trace", **options) as solver:
             for source in (3, 7, 1005):
                 assert np.array_equal(solver.distances(source), scipy_dijkstra(graph, source))
