@@ -39,7 +39,7 @@ def test_every_public_object_is_shown_in_one_short_line() -> None:
             vkssp.dask.table(graph, [a, b], rows=1),
             vkssp.Tuning("a GPU", "a driver"),
             *(solver.nearest([0, 1]), solver.centrality(), solver.centrality(sample=5), solver.betweenness()),
-            *(flows, flows.turns, solver.trees(0)),
+            *(flows, flows.turns, solver.trees(0), solver.table_on_device([0, 1])),
             *(
                 matching,
                 next(one for one in matching.tracepoints if one),

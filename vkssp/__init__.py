@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vkssp.features.features import Features
     from vkssp.formats.traffic_csv import read_segment_speeds, read_turn_penalties
     from vkssp.gpu.device import Device
+    from vkssp.gpu.device_array import DeviceArray
     from vkssp.gpu.instance import DeviceInfo, list_devices
     from vkssp.graph import UNREACHABLE, Graph
     from vkssp.graph.landmarks import landmark_order
@@ -68,6 +69,7 @@ __all__ = [
     "CpuDevice",
     "Decay",
     "Device",
+    "DeviceArray",
     "DeviceError",
     "DeviceInfo",
     "DistanceOverflowError",
@@ -137,6 +139,7 @@ _MODULES = {
     "CpuDevice": "vkssp.cpu.device",
     "Decay": "vkssp.solver.decay",
     "Device": "vkssp.gpu.device",
+    "DeviceArray": "vkssp.gpu.device_array",
     "DeviceError": "vkssp.errors",
     "DeviceInfo": "vkssp.gpu.instance",
     "DistanceOverflowError": "vkssp.errors",

@@ -16,6 +16,7 @@ layout(push_constant) uniform Push {
     uint num_wanted;
     uint num_searches;
     uint limit;
+    uint first_row;  // where the row of the first search is written
 };
 
 shared uint square[SIDE][SIDE + 1];
@@ -35,7 +36,7 @@ void main() {
         for (uint i = gl_LocalInvocationIndex; i < SIDE * SIDE; i += WORKGROUP_SIZE) {
             uint search = first_search + i / SIDE, place = first_wanted + i % SIDE;
             if (search >= num_searches || place >= num_wanted) continue;
-            finished[search * num_wanted + place] = square[i % SIDE][i / SIDE];
+            finished[(first_row + search) * num_wanted + place] = square[i % SIDE][i / SIDE];
         }
     }
 }

@@ -10,10 +10,18 @@ layout(std430, binding = 2) writeonly restrict buffer Gathered { DISTANCE gather
 
 layout(push_constant) uniform Push {
     uint count;
+    uint limit_low;
+    uint limit_high;  // of 64 bits
 };
 
 void main() {
+#if DISTANCE_BITS == 64
+    DISTANCE limit = DISTANCE(limit_high) << 32 | limit_low;
+#else
+    DISTANCE limit = limit_low;
+#endif
     for (uint i = gl_GlobalInvocationID.x; i < count; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
-        gathered[i] = dist[nodes[i]];
+        DISTANCE found = dist[nodes[i]];
+        gathered[i] = found > limit ? ~DISTANCE(0) : found;
     }
 }

@@ -11,7 +11,7 @@ import pytest
 from tests.support.graphs import ON_DEVICE, class_of, grid, make_solver
 from tests.support.paths import ROOT
 from tests.support.spirv import Module, all_shaders, dtype_layout
-from vkssp import Decay, Solver, prepare
+from vkssp import Decay, Graph, Solver, prepare
 from vkssp.algorithm import row_of
 from vkssp.batch import block_resident_batch
 from vkssp.cch import labels, recustomized, top, topology, unpack
@@ -128,6 +128,8 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
     for algorithm in ("block_resident", "phast"):
         with Solver(grid(4), algorithm, device) as solver:
             next(solver.table([0, 1, 2], chunked=True))  # smaller ones are made of pairs
+    with Solver(prepare(Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], [0, 0, 1, 1])), "phast", device) as solver:
+        solver.distances(0)  # two nodes at the same place are one
     with Solver(grid(4), "phast", device) as solver:
         solver.accessibility(range(16), [5], decays=Decay.linear(9))
         solver.centrality()

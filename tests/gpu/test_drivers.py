@@ -21,6 +21,7 @@ SUITE = (
     "tests/solver/test_solver.py",
     "tests/solver/test_solver_use.py",
     "tests/solver/test_distance_bits.py",
+    "tests/solver/test_device_results.py",
     "tests/algorithms/test_algorithms.py",
     "tests/batch/test_block_resident_batch.py",
     "tests/solver/test_nearest_sources.py",

@@ -169,7 +169,7 @@ class Phast(Resource):
             self.distances = Buffer(device, 4 * renumbered.num_nodes, name="the distances of groups", owner=self)
             ranks = Buffer(device, self._rank.nbytes, name="the ranks of groups", owner=self)
             ranks.write(self._rank)
-            gather = Kernel(device, "gather", bindings=3, push_constants=1, workgroup_size=self._size, owner=self)
+            gather = Kernel(device, "gather", bindings=3, push_constants=3, workgroup_size=self._size, owner=self)
             self._gather = gather.on(self._dist, ranks, self.distances)
         self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self._status = Buffer(device, 4 * STATUS_WORDS, name="the status", owner=self)
@@ -256,7 +256,7 @@ class Phast(Resource):
                 recording.barrier()
             if self._rank is not None:
                 recording.bind(self._gather)
-                recording.push(self._gather, len(self._rank))
+                recording.push(self._gather, len(self._rank), UNREACHABLE, 0)  # without a limit
                 recording.dispatch(min(-(-len(self._rank) // self._size), device.limits.workgroups))
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
@@ -395,7 +395,7 @@ class Phast(Resource):
         if reader is None:
             self._recording.submit()
         else:
-            reader.recording.submit(self._recording)
+            reader.recorded().submit(self._recording)
         self._recording.wait()  # also for what follows
         cut_short, overflow = self.mapped.words
         check_loops(self._device, cut_short)

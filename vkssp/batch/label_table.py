@@ -299,10 +299,11 @@ class LabelTable(Resource):
         self.counters["iterations"] += 1
         shape, may = (block.size, len(self._placed.keys)), self._may_overflow(block)
         read = partial(self._download.read_rows, slot.found, [(0, 4 * shape[0] * shape[1])], shape)
+        place = slot.found, [(0, shape[0])]
         if not may.any():
-            return FinishedRows(may, read, read_into=read)
+            return FinishedRows(may, read, place=place, read_into=read)
         found = read()
-        return FinishedRows(may & (found == UNREACHABLE).any(axis=1), lambda: found)
+        return FinishedRows(may & (found == UNREACHABLE).any(axis=1), lambda: found, place=place)
 
     def _may_overflow(self, block: _Block) -> npt.NDArray[np.bool_]:
         """Return for each row whether a sum may have been too large."""

@@ -21,6 +21,7 @@ from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import ENTRY_WORDS, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
 from vkssp.batch.aggregation import Aggregation, words_of
 from vkssp.batch.batch_sums import BatchSums, Sums
+from vkssp.batch.device_rows import DeviceRows
 from vkssp.batch.node_sums import NodeSumsBatch
 from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
 from vkssp.cch.customized import STATUS_WORDS, check_loops
@@ -29,7 +30,7 @@ from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.double_buffering import double_buffered
 from vkssp.gpu.download import Download
-from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
@@ -228,16 +229,17 @@ class SweepBatch(Resource):
             owner=self,
         )
         self._swept = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, ranks)
-        transpose = Kernel(
+        self._transpose = transpose = Kernel(
             device,
             "phast_rows",
             bindings=3,
-            push_constants=4,
+            push_constants=5,
             workgroup_size=self._flat,
             constants={SEARCHES_CONSTANT: tile},
             shared_bytes=4 * _SIDE * (_SIDE + 1),
             owner=self,
         )
+        self._wants = wants
         self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
         is_limited = self._limit != UNREACHABLE
         if self.aggregates is not None and isinstance(self.aggregates[0], ArcLoads):
@@ -249,7 +251,9 @@ class SweepBatch(Resource):
         elif self.aggregates is not None:
             rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)
-        self._recordings: dict[tuple[int, int, Sums | None], Recording] = {}
+        self._writers: list[Recording] = []
+        self._written: tuple[Buffer, Bindings] | None = None
+        self._recordings: dict[tuple[int, int, Sums | None, bool], Recording] = {}
 
     def make_labels(self, seeds_each: int) -> None:
         """Make the buffers of upward labels for a number of seeds of each search; close those made before."""
@@ -279,19 +283,19 @@ class SweepBatch(Resource):
             buffer.write(values)
         return buffer
 
-    def _recording(self, parity: int, num_searches: int, sums: Sums | None) -> Recording:
+    def _recording(self, parity: int, num_searches: int, sums: Sums | None, makes_rows: bool) -> Recording:
         """Return a command buffer that sweeps for at least `num_searches` searches; recorded once."""
         num_tiles = -(-num_searches // self._tile)
         # All tiles, or half of them, a quarter, ..., so that few command buffers are recorded.
         at_most = self._num_tiles
         while at_most > 1 and -(-at_most // 2) >= num_tiles:
             at_most = -(-at_most // 2)
-        key = (parity, at_most, sums)
+        key = (parity, at_most, sums, makes_rows)
         if key not in self._recordings:
             self._recordings[key] = self._record(*key)
         return self._recordings[key]
 
-    def _record(self, parity: int, num_tiles: int, sums: Sums | None) -> Recording:
+    def _record(self, parity: int, num_tiles: int, sums: Sums | None, makes_rows: bool) -> Recording:
         device, num_rows, limits = self.device, self.num_swept, self.device.limits
         searches = min(self.searches, self._tile * num_tiles)
         recording = Recording(device, owner=self)
@@ -319,12 +323,8 @@ class SweepBatch(Resource):
                 self._sums.record(recording, parity, sums, num_tiles, searches)
             elif self._aggregation is not None:
                 self._aggregation.record(recording, parity, num_tiles, searches)
-            else:
-                transpose = self._transposes[parity]
-                recording.bind(transpose)
-                recording.push(transpose, num_rows, self._num_wanted, searches, self._limit)
-                squares = -(-self._num_wanted // _SIDE) * -(-searches // _SIDE)
-                recording.dispatch(min(max(1, squares), limits.workgroups))
+            elif makes_rows:
+                self._record_rows(recording, self._transposes[parity], searches, 0)
             recording.timestamp(self._timestamps, 2 * parity + 1)
             recording.barrier("all", "all")
             mapped = self._mapped[parity]
@@ -333,18 +333,32 @@ class SweepBatch(Resource):
             recording.barrier("all", "all")
         return recording
 
+    def _record_rows(self, recording: Recording, transpose: Bindings, searches: int, first_row: int) -> None:
+        """Record the commands that write rows, from a place on."""
+        recording.bind(transpose)
+        recording.push(transpose, self.num_swept, self._num_wanted, searches, self._limit, first_row)
+        squares = -(-self._num_wanted // _SIDE) * -(-searches // _SIDE)
+        recording.dispatch(min(max(1, squares), self.device.limits.workgroups))
+
     def suits(self, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None) -> bool:
         """Return whether this makes rows of the given nodes, so many at once, up to a limit, or aggregates of rows."""
         is_same = (
             aggregates == self.aggregates
             and limit == self._limit
             and searches <= self.searches
-            and np.array_equal(nodes, self._nodes)
+            and (nodes is self._nodes or np.array_equal(nodes, self._nodes))
         )
         return is_same and not self.closed
 
-    def rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
+    def rows(self, groups: Groups, into: DeviceRows | None = None) -> Generator[FinishedRows, None, None]:
         """Compute rows of distances, in order.
+
+        Parameters
+        ----------
+        groups : Groups
+            The seeds of each row.
+        into : DeviceRows, optional
+            Where kernels write the rows; these have no columns then, and lie nowhere else.
 
         If the overflow of a row is set, only a separate search tells whether it matters.
 
@@ -353,10 +367,10 @@ class SweepBatch(Resource):
         DeviceError
             If the device is lost, does not answer, or ends long loops early.
         """
-        with closing(self._rows(groups)) as made:
+        with closing(self._rows(groups, into)) as made:
             yield from made if self._sums is None else self._sums.summed(made, -(-len(groups) // self.searches))
 
-    def _rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
+    def _rows(self, groups: Groups, into: DeviceRows | None) -> Generator[FinishedRows, None, None]:
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         seeds_each = int(np.diff(groups.first).max(initial=1))
         if seeds_each > self._seeds_each:
@@ -366,17 +380,37 @@ class SweepBatch(Resource):
             for number, first in enumerate(range(0, len(groups), self.searches)):
                 count = min(self.searches, len(groups) - first)
                 sums = None if self._sums is None else self._sums.sums_of(number)
-                recording = self._recording(number % 2, count, sums)
+                recording = self._recording(number % 2, count, sums, into is None)
                 some = groups.between(first, first + count)
                 self._put(some, self._seeds[number % 2])
                 if self._sums is not None:
                     self._sums.put(some, number % 2)
-                recording.submit()
+                if into is None or bound is None:
+                    recording.submit()
+                else:
+                    sweeps, recording = recording, self._writers[number % 2]
+                    with recording.record():
+                        self._record_rows(recording, bound, count, into.next_row)
+                        into.record_written(recording, count)
+                        recording.timestamp(self._timestamps, 2 * (number % 2) + 1)
+                        recording.barrier("all", "all")
+                    recording.submit(sweeps)
                 yield recording, (number % 2, count)
 
+        bound = None if into is None else self._bound_to(into.buffer)
         with closing(double_buffered(submitted())) as executed:
             for parity, count in executed:
-                yield from self._hand_over(parity, count)
+                yield from self._hand_over(parity, count, into is not None)
+
+    def _bound_to(self, rows: Buffer) -> Bindings:
+        """Return the kernel that writes rows, bound to a buffer; make what it needs on first use."""
+        while len(self._writers) < 2:
+            self._writers.append(Recording(self.device, owner=self))
+        if self._written is None or self._written[0] is not rows:
+            if self._written is not None:
+                self._written[1].close()
+            self._written = rows, self._transpose.on(self._tiles, self._wants, rows)
+        return self._written[1]
 
     def _put(self, groups: Groups, seeds: Buffer) -> None:
         """Write the seeds of some groups into a buffer that the device reads."""
@@ -390,13 +424,16 @@ class SweepBatch(Resource):
         words[1 : end - first + 1, 2] = np.repeat(np.arange(len(groups)), count)
         words[1 : end - first + 1, 3] = np.arange(first, end) - np.repeat(groups.first[:-1], count)
 
-    def _hand_over(self, parity: int, count: int) -> Generator[FinishedRows, None, None]:
+    def _hand_over(self, parity: int, count: int, is_written: bool) -> Generator[FinishedRows, None, None]:
         status = self._mapped[parity].view()
         check_loops(self.device, status[0])
         self.device_ms += self._timestamps.between(2 * parity)
         self.counters["iterations"] += sum(begin < end for begin, end in pairwise(self._bounds))
         is_over: npt.NDArray[np.bool_] = status[STATUS_WORDS : STATUS_WORDS + count] != 0
         is_over = is_over | bool(status[1]) | self._customized.saturated
+        if is_written:
+            yield FinishedRows(is_over, lambda: np.zeros((count, 0), np.uint32))
+            return
         row_bytes, aggregation = self._row_bytes, self._sums or self._aggregation
         for first in range(0, count, self._most_rows):
             size = min(self._most_rows, count - first)

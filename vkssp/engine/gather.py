@@ -40,15 +40,13 @@ class Gather(Resource):
         Number of nodes.
     gathered : Buffer
         The distances that were read last, in the order of the nodes.
-    recording : Recording
-        The commands that gather distances, for the submission of a search; then `taken` returns them.
     """
 
     def __init__(
         self, device: Device, distances: Buffer, nodes: Uint32s, owner: Resource, distance_type: DistanceType = BITS_32
     ) -> None:
         super().__init__(owner)
-        self.count, self._dtype = len(nodes), distance_type.dtype
+        self.count, self._dtype, self._unreachable = len(nodes), distance_type.dtype, distance_type.unreachable
         nbytes = distance_type.nbytes * len(nodes)
         try:
             wanted = Buffer(device, nodes.nbytes, name="the nodes to gather", owner=self)
@@ -58,31 +56,45 @@ class Gather(Resource):
                 self._mapped = Buffer(device, nbytes, mapped=True, name="the mapped distances", owner=self)
             size = min(256, device.limits.workgroup_size)
             name = shader_of("gather", distance_type)
-            kernel = Kernel(device, name, bindings=3, push_constants=1, workgroup_size=size, owner=self)
-            bound = kernel.on(distances, wanted, self.gathered)
-            self.recording = Recording(device, owner=self)
+            kernel = Kernel(device, name, bindings=3, push_constants=3, workgroup_size=size, owner=self)
+            self._bound = kernel.on(distances, wanted, self.gathered)
+            self._groups = min(max(1, -(-self.count // size)), device.limits.workgroups)
+            self._recording = Recording(device, owner=self)
             wanted.write(nodes)
-            with self.recording.record() as recording:
-                recording.barrier("all", "all")
-                recording.bind(bound)
-                recording.push(bound, self.count)
-                recording.dispatch(min(max(1, -(-self.count // size)), device.limits.workgroups))
-                recording.barrier("compute", "all")
-                if self._mapped is not None:
-                    recording.copy(self.gathered, self._mapped, nbytes)
-                    recording.barrier("transfer", "host")
         except BaseException:
             self.close()
             raise
 
+    def recorded(self, limit: int | None = None) -> Recording:
+        """Return the commands that write the distances to `gathered`, alone or in the submission of a search.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Distances beyond it become those of unreachable nodes.
+        """
+        most = self._unreachable if limit is None else limit
+        if self._recording.key != most:
+            with self._recording.record(most) as recording:
+                recording.barrier("all", "all")
+                recording.bind(self._bound)
+                recording.push(self._bound, self.count, most & 0xFFFFFFFF, most >> 32)
+                recording.dispatch(self._groups)
+                recording.barrier("compute", "all")
+                if self._mapped is not None:
+                    recording.copy(self.gathered, self._mapped, self.gathered.nbytes)
+                    recording.barrier("transfer", "host")
+        return self._recording
+
     def read(self) -> npt.NDArray[Any]:
         """Return the distances, in the order of the nodes, shape (k,), uint32 or uint64."""
-        self.recording.submit()
-        self.recording.wait()
+        recording = self.recorded()
+        recording.submit()
+        recording.wait()
         return self.taken()
 
     def taken(self) -> npt.NDArray[Any]:
-        """Return the distances that the commands in `recording` have gathered, as `read` does."""
+        """Return the distances that the commands of `recorded` have gathered, as `read` does."""
         if self._mapped is None:
             return read_values(self.gathered, self._dtype, self.count)
         found: npt.NDArray[Any] = self._mapped.view(self._dtype)[: self.count].copy()

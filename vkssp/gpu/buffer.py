@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import DeviceError
-from vkssp.gpu.ffi import array, call, constant, create, ffi, lib, struct
-from vkssp.gpu.instance import HOST_ALLOCATION
+from vkssp.gpu.ffi import SUCCESS, VulkanError, array, call, constant, create, ffi, lib, struct
+from vkssp.gpu.instance import EXPORT_USAGE, HOST_ALLOCATION, OPAQUE_FD
 from vkssp.gpu.recording import Recording
 from vkssp.resource import Resource
 
@@ -48,9 +48,15 @@ class Buffer(Resource):
     host : numpy.ndarray, optional
         Memory of the host that the buffer lies in, in place of the device's own, shape (nbytes,), uint8: whole pages,
         which live until the buffer is closed. The device has the feature ``host_memory`` then.
+    exported : bool
+        Whether other libraries can use the memory, by `descriptor`. The device has the feature ``memory_export`` then.
 
     Attributes
     ----------
+    allocated_bytes : int
+        Bytes of the device's own memory that were allocated.
+    is_exported : bool
+        Whether other libraries can use the memory.
     words : cffi array of uint32_t
         Words of a mapped buffer, for a few numbers, which take less time so than by `view`; not to be used after the
         buffer is closed.
@@ -73,8 +79,9 @@ class Buffer(Resource):
         bound: bool = True,
         addressed: bool = False,
         host: npt.NDArray[np.uint8] | None = None,
+        exported: bool = False,
     ) -> None:
-        self.device, self.name, self._host = device, name, host
+        self.device, self.name, self._host, self.is_exported = device, name, host, exported
         self.nbytes = max(4, nbytes + -nbytes % 4)
         limit = device.limits.buffer if bound else device.limits.allocation
         if self.nbytes > limit:
@@ -83,6 +90,8 @@ class Buffer(Resource):
                 f"{'binds' if bound else 'allocates'} {limit} at most; use another device or a smaller graph"
             )
         usage = constant("VK_BUFFER_USAGE_TRANSFER_SRC_BIT") | constant("VK_BUFFER_USAGE_TRANSFER_DST_BIT")
+        if exported:
+            usage = EXPORT_USAGE
         if bound:
             usage |= constant("VK_BUFFER_USAGE_STORAGE_BUFFER_BIT")
         if addressed:
@@ -94,8 +103,11 @@ class Buffer(Resource):
             info.sharingMode = constant("VK_SHARING_MODE_CONCURRENT")
             info.queueFamilyIndexCount, info.pQueueFamilyIndices = len(queues), families
         of_host = struct("VkExternalMemoryBufferCreateInfo", handleTypes=HOST_ALLOCATION)
+        to_others = struct("VkExternalMemoryBufferCreateInfo", handleTypes=OPAQUE_FD)
         if host is not None:
             info.pNext = of_host
+        elif exported:
+            info.pNext = to_others
         self.handle = create("vkCreateBuffer", "VkBuffer", device.handle, info, ffi.NULL)
         self._memory = None
         super().__init__(owner or device)
@@ -122,14 +134,23 @@ class Buffer(Resource):
             raise DeviceError(f"{device.info.name} has no memory that fits {self.name}")
         available = device.available(kind)
         if needs.size > available:
+            device.give_back()
+            available = device.available(kind)
+        if needs.size > available:
             raise DeviceError(
                 f"{needs.size} bytes are needed for {self.name}, and {device.info.name} has {available} available; "
                 "close other programs, or use another device or a smaller graph"
             )
-        info = struct("VkMemoryAllocateInfo", allocationSize=needs.size, memoryTypeIndex=kind)
-        if addressed:
-            of_addresses = struct("VkMemoryAllocateFlagsInfo", flags=_ALLOCATE_ADDRESS)
+        # NVIDIA's driver makes and frees memory of one buffer many times faster than memory that may hold several.
+        alone = struct("VkMemoryDedicatedAllocateInfo", buffer=self.handle)
+        info = struct("VkMemoryAllocateInfo", pNext=alone, allocationSize=needs.size, memoryTypeIndex=kind)
+        export = struct("VkExportMemoryAllocateInfo", pNext=alone, handleTypes=OPAQUE_FD)
+        of_addresses = struct("VkMemoryAllocateFlagsInfo", pNext=alone, flags=_ALLOCATE_ADDRESS)
+        if self.is_exported:
+            info.pNext = export
+        elif addressed:
             info.pNext = of_addresses
+        self.allocated_bytes = int(needs.size)
         self._memory = create("vkAllocateMemory", "VkDeviceMemory", device.handle, info, ffi.NULL)
         call("vkBindBufferMemory", device.handle, self.handle, self._memory, 0)
         if mapped:
@@ -159,6 +180,20 @@ class Buffer(Resource):
         """Address by which kernels reach an addressed buffer."""
         info = struct("VkBufferDeviceAddressInfo", buffer=self.handle)
         return int(lib.vkGetBufferDeviceAddress(self.device.handle, info))
+
+    def descriptor(self) -> int:
+        """Return a new file descriptor of the memory of an exported buffer; whoever imports the memory owns it.
+
+        What is imported so stays valid after the buffer is closed.
+        """
+        name = b"vkGetMemoryFdKHR"
+        function = lib.vkGetDeviceProcAddr(self.device.handle, name)
+        get = ffi.cast("VkResult(*)(VkDevice, const VkMemoryGetFdInfoKHR*, int*)", function)
+        info, found = struct("VkMemoryGetFdInfoKHR", memory=self._memory, handleType=OPAQUE_FD), ffi.new("int*")
+        code = get(self.device.handle, info, found)
+        if code != SUCCESS:
+            raise VulkanError(name.decode(), code)
+        return int(found[0])
 
     def view(self, dtype: npt.DTypeLike = np.uint32) -> npt.NDArray[Any]:
         """Return the bytes of a mapped buffer as an array, which must not be used after the buffer is closed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +15,7 @@ from vkssp.gpu.host_memory import host_blocks
 from vkssp.gpu.instance import (
     HOST_ALLOCATION,
     HOST_MEMORY,
+    MEMORY_EXPORT,
     DeviceInfo,
     Instance,
     choose,
@@ -56,6 +58,8 @@ class Device(Resource):
         Description of the device.
     lock : threading.RLock
         Lock around the calls that Vulkan allows only one thread to make at a time, above all submissions to a queue.
+    givers : list of callable
+        Free memory of the device that is kept for later use; see `give_back`.
     polling : threading.Lock
         Lock that the one thread holds that polls for the end of its work; others sleep.
     kept : Resource
@@ -98,6 +102,7 @@ class Device(Resource):
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}
+        self.givers: list[Callable[[], None]] = []
         self._is_abandoned = False
         self._of_thread = threading.local()
         _log.debug("opened device %d, %s (%s)", self.info.index, self.info.name, self.info.driver)
@@ -110,6 +115,13 @@ class Device(Resource):
                 raise DeviceError(f"this device was opened by the process that this one was forked from; {AFTER_FORK}")
             raise DeviceError("this device has been closed; open another")
         return self._handle
+
+    @property
+    def hardware_uuid(self) -> bytes:
+        """Identifier of the device, 16 bytes, by which other interfaces to it, such as CUDA, know it, too."""
+        version_1_1 = struct("VkPhysicalDeviceVulkan11Properties")
+        lib.vkGetPhysicalDeviceProperties2(self.physical, struct("VkPhysicalDeviceProperties2", pNext=version_1_1))
+        return bytes(version_1_1.deviceUUID)
 
     @property
     def upload_s(self) -> float:
@@ -155,6 +167,8 @@ class Device(Resource):
             extensions.append(b"VK_EXT_memory_budget")
         if "host_memory" in self.info.features:
             extensions.append(HOST_MEMORY.encode())
+        if "memory_export" in self.info.features:
+            extensions.append(MEMORY_EXPORT.encode())
         families = sorted({self.family, self.transfer_family})
         priorities = array("float", [1.0])
         queues = ffi.new("VkDeviceQueueCreateInfo[]", len(families))
@@ -209,6 +223,11 @@ class Device(Resource):
             return max(0, int(budget.heapBudget[heap] - budget.heapUsage[heap]))
         return int(self._memory.memoryProperties.memoryHeaps[heap].size)
 
+    def give_back(self) -> None:
+        """Free what is kept in the memory of the device for later results."""
+        for giver in list(self.givers):
+            giver()
+
     def free_bytes(self) -> int:
         """Return the number of bytes of the device's own memory that can still be allocated, as the driver reports."""
         kind = self.memory_type(0xFFFFFFFF, constant("VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT"), 0)
@@ -258,6 +277,8 @@ class Device(Resource):
 
     def _release(self) -> None:
         host_blocks.forget()
+        self.give_back()
+        self.givers.clear()
         handle = self.handle
         lib.vkDeviceWaitIdle(handle)
         self._handle = None  # first: an interrupt of the next call comes after it, and then nothing may use the handle

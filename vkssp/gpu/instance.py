@@ -17,6 +17,11 @@ from vkssp.resource import AFTER_FORK, Resource
 
 #: Extension by which buffers lie in memory of the host, and VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT.
 HOST_MEMORY, HOST_ALLOCATION = "VK_EXT_external_memory_host", 0x80
+#: Extension by which other libraries get memory of the device, and VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT.
+MEMORY_EXPORT, OPAQUE_FD = "VK_KHR_external_memory_fd", 0x1
+#: Usage of exported buffers: commands copy from and to them, and kernels bind them.
+EXPORT_USAGE = 0x1 | 0x2 | 0x20
+_EXPORTABLE = 0x2  # VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT
 _MINIMUM_API = (1, 2)
 # VkPhysicalDeviceType, in the order of preference.
 _KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
@@ -24,7 +29,7 @@ _KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
 _SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
 #: Features that devices may have, as `DeviceInfo.features` names them.
 FEATURES = (
-    *("int64", "int64_atomics", "buffer_addresses", "host_memory"),
+    *("int64", "int64_atomics", "buffer_addresses", "host_memory", "memory_export"),
     *(f"subgroup_{name}" for name in _SUBGROUP_OPERATIONS),
 )
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
@@ -99,7 +104,8 @@ class DeviceInfo:
     features : frozenset of str
         Features beyond Vulkan 1.2's minimum that kernels may need: ``subgroup_basic``, ``subgroup_ballot`` and the
         like in compute shaders, ``int64`` and ``int64_atomics`` on storage buffers, ``buffer_addresses`` for arrays
-        that one binding cannot span, ``host_memory`` for buffers that lie in memory of the host.
+        that one binding cannot span, ``host_memory`` for buffers that lie in memory of the host, ``memory_export``
+        for buffers that other libraries read in place.
     uuid : str
         The driver's identifier of device and driver build, in hexadecimal; it names the file of the pipeline cache.
     unusable : str
@@ -272,8 +278,11 @@ def describe(index: int, physical: Any) -> DeviceInfo:
             features.add("int64_atomics")
         if optional_1_2.bufferDeviceAddress:
             features.add("buffer_addresses")
-        if HOST_MEMORY in extension_names(physical):
+        extensions = extension_names(physical)
+        if HOST_MEMORY in extensions:
             features.add("host_memory")
+        if MEMORY_EXPORT in extensions and _can_export(physical):
+            features.add("memory_export")
     core = properties.properties
     limits = core.limits
     lowered, left = masked(
@@ -303,6 +312,14 @@ def describe(index: int, physical: Any) -> DeviceInfo:
         uuid=uuid,
         unusable=unusable,
     )
+
+
+def _can_export(physical: Any) -> bool:
+    """Return whether a device can hand over memory of buffers as file descriptors."""
+    info = struct("VkPhysicalDeviceExternalBufferInfo", usage=EXPORT_USAGE, handleType=OPAQUE_FD)
+    found = struct("VkExternalBufferProperties")
+    lib.vkGetPhysicalDeviceExternalBufferProperties(physical, info, found)
+    return bool(found.externalMemoryProperties.externalMemoryFeatures & _EXPORTABLE)
 
 
 def extension_names(physical: Any) -> set[str]:

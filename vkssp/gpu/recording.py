@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 PATIENCE = 600.0
 _SLICE_NS = 200_000_000  # length of one wait; Python can handle Ctrl-C between two waits
 _RESULT_64 = 0x1  # VK_QUERY_RESULT_64_BIT
+# VK_QUEUE_FAMILY_EXTERNAL, VK_WHOLE_SIZE and VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT.
+_FAMILY_EXTERNAL, _WHOLE_SIZE, _BOTTOM_STAGE = 0xFFFFFFFE, 2**64 - 1, 0x2000
 _COMPUTE_STAGE, _TRANSFER_STAGE, _HOST_STAGE = 0x800, 0x1000, 0x4000
 _SHADER_READ_WRITE, _TRANSFER_READ_WRITE, _HOST_READ_WRITE = 0x20 | 0x40, 0x800 | 0x1000, 0x2000 | 0x4000
 _COMPUTE, _TRANSFER = (_COMPUTE_STAGE, _SHADER_READ_WRITE), (_TRANSFER_STAGE, _TRANSFER_READ_WRITE)
 _HOST = (_HOST_STAGE, _HOST_READ_WRITE)
+_WRITING = (_COMPUTE[0] | _TRANSFER[0], _COMPUTE[1] | _TRANSFER[1])
 _SCOPES = {
     "compute": _COMPUTE,
     "transfer": _TRANSFER,
@@ -161,6 +164,21 @@ class Recording(Resource):
         (stages, access), (next_stages, next_access) = _SCOPES[before], _SCOPES[after]
         self._barrier.srcAccessMask, self._barrier.dstAccessMask = access, next_access
         lib.vkCmdPipelineBarrier(self.handle, stages, next_stages, 0, 1, self._barrier, 0, ffi.NULL, 0, ffi.NULL)
+
+    def give_away(self, buffer: Buffer, *, takes_back: bool = False) -> None:
+        """Make all writes to an exported buffer visible to other libraries, which own it then, or take it back."""
+        here, there = self._family, _FAMILY_EXTERNAL
+        barrier = struct(
+            "VkBufferMemoryBarrier",
+            srcAccessMask=0 if takes_back else _WRITING[1],
+            dstAccessMask=_WRITING[1] if takes_back else 0,
+            srcQueueFamilyIndex=there if takes_back else here,
+            dstQueueFamilyIndex=here if takes_back else there,
+            buffer=buffer.handle,
+            size=_WHOLE_SIZE,
+        )
+        after = _WRITING[0] if takes_back else _BOTTOM_STAGE
+        lib.vkCmdPipelineBarrier(self.handle, _WRITING[0], after, 0, 0, ffi.NULL, 1, barrier, 0, ffi.NULL)
 
     def copy(self, source: Buffer, target: Buffer, nbytes: int, source_offset: int = 0, target_offset: int = 0) -> None:
         """Copy bytes from one buffer to another."""

@@ -20,6 +20,7 @@ from vkssp.algorithms.choice import checked, choose
 from vkssp.algorithms.phast import Phast, PhastWalker
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
+from vkssp.batch.device_rows import DeviceRows
 from vkssp.batch.label_table import LabelTable, label_rows_at_once
 from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
 from vkssp.cch import query_pairs
@@ -32,6 +33,7 @@ from vkssp.cpu.rows import Rows, SearchRows, SweepRows, WideSearchRows, rows_at_
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
 from vkssp.errors import DeviceError, DistanceOverflowError, QueryError
+from vkssp.gpu.device import Device
 from vkssp.gpu.host_memory import host_blocks
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.distance_type import Distances
@@ -355,9 +357,12 @@ class Session(Resource):
         limit: int | None = None,
         aggregates: Aggregates | None = None,
         trees: bool = False,
-        into: Distances | None = None,
+        into: Distances | DeviceRows | None = None,
     ) -> Generator[RowBlock, None, None]:
-        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`."""
+        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`.
+
+        Rows may also be put on the device; blocks have no columns then.
+        """
         nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
         whole = flag(whole, "whole")
         with self.keeping() if self._asks_with_others else self.holding():
@@ -367,6 +372,8 @@ class Session(Resource):
             block = (
                 None if whole or trees or is_kept or self.graph is not graph else self._by_pairs(groups, nodes, most)
             )
+        if block is not None and isinstance(into, DeviceRows):
+            into.put_values(block.distances)
         if block is not None:
             return (one for one in (block,))
         maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=most, aggregates=aggregates, trees=trees)
@@ -468,8 +475,8 @@ class Session(Resource):
         with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
             # The question for free memory takes longer than a small table.
-            most = _MOST_KEPT * SMALL
-            if is_open and (maker.memory_bytes <= most or maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes()):
+            nbytes = maker.memory_bytes if is_open else 0
+            if is_open and (nbytes <= _MOST_KEPT * SMALL or nbytes <= _MOST_KEPT * maker.device.free_bytes()):
                 closes = None if self._kept is None else self._kept[0]
                 self._kept = maker, copy
         if closes is not None:
@@ -766,6 +773,26 @@ class Session(Resource):
         # With indices of 32 bits `take` takes a seventh of the time of brackets.
         return found.take(renumbered.node)
 
+    def put_from_seeds(self, seeds: Sequence[Terminal], limit: int | None, into: DeviceRows) -> None:
+        """Put the distance from the best of some seeds to every node on the device; see `from_seeds`."""
+        within = Units(distance_type=self.distance_type).limit(limit)
+        with self.holding():
+            renumbered = self.renumbered
+            outcome = self.run(terminals(renumbered, seeds, "source", None, self.distance_type), [], within)
+            try:
+                if limit is None and outcome.overflow and renumbered.overflowed(self.read()).any():
+                    raise DistanceOverflowError(self.distance_type.overflow)
+                work = self.work()
+                if work.reader is None or work.reader.closed:
+                    work.reader = work.algorithm.reader(renumbered.node)
+                assert isinstance(work.reader, Gather)
+                into.put_buffer(work.reader.gathered, work.reader.recorded(limit))
+            except DistanceOverflowError:
+                raise
+            except BaseException:
+                self.discard()
+                raise
+
     def _reader_in_order(self) -> Reader | None:
         """Return the reader of distances by the caller's ids if the device should sort them, or None.
 
@@ -837,8 +864,9 @@ class Session(Resource):
     def _release(self) -> None:
         kept, self._kept = self._kept, None
         with contextlib.ExitStack() as stack:
-            if self.shared.place != CPU:
+            if isinstance(self.device, Device):
                 stack.callback(host_blocks.forget)
+                stack.callback(self.device.give_back)
             stack.callback(self.shared.release, self._hold)
             stack.callback(self.discard)
             if kept is not None:

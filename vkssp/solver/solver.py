@@ -19,6 +19,7 @@ from vkssp.cpu.device import CpuDevice
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
 from vkssp.gpu.device import Device
+from vkssp.gpu.device_array import DeviceArray
 from vkssp.graph import Graph, Uint32s
 from vkssp.graph.distance_type import Distances, DistanceType
 from vkssp.graph.metric import duration
@@ -34,6 +35,7 @@ from vkssp.route import Route, along, osm_nodes
 from vkssp.solver.accessibility import accessibility, backward
 from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, sampled_centrality
 from vkssp.solver.decay import Decay
+from vkssp.solver.device_results import distances_on_device, pairs_on_device, table_on_device
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
 from vkssp.solver.micro_batches import Batching
@@ -467,6 +469,110 @@ class Solver(Resource):
         [7, 3, 4294967295]
         """
         return pairs(self, sources, targets)
+
+    @rescaled
+    def distances_on_device(self, source: Any, *, limit: float | None = None) -> DeviceArray:
+        """Return what `distances` does, left in the memory of the device, where other libraries read it in place.
+
+        Nothing is copied to the host, which takes most of the time of many searches over a hierarchy. The array is for
+        ``torch.from_dlpack`` and the like; see `DeviceArray`. Devices that compute in the memory of the host, and the
+        CPU, leave the results there. Other devices need CUDA, that is a GPU of NVIDIA, on Linux.
+
+        Parameters
+        ----------
+        source, limit
+            As for `distances`.
+
+        Returns
+        -------
+        DeviceArray
+            Distances, uint32, or uint64 with 64 bits, 2**32 - 1 or 2**64 - 1 for nodes that no path reaches; of real
+            weights, whole numbers of `Graph.scale`. Shape (num_nodes,) for one node or seeds, (s, num_nodes) for many.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or no source, or the limit is not a valid distance.
+        DistanceOverflowError
+            If a shortest distance within the limit does not fit into the bits of distances.
+        DeviceError
+            If the distances do not fit into the free memory of the device, or into one allocation, which many drivers
+            limit to 4 GiB; or if no other library can read its memory.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph, device="cpu") as solver:
+        ...     np.from_dlpack(solver.distances_on_device(0)).tolist()
+        [0, 4, 7]
+        """
+        return distances_on_device(self, source, limit)
+
+    @rescaled
+    def table_on_device(
+        self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, *, limit: float | None = None
+    ) -> DeviceArray:
+        """Return what `table` does, left in the memory of the device, where other libraries read it in place.
+
+        Parameters
+        ----------
+        sources, targets, limit
+            As for `table`.
+
+        Returns
+        -------
+        DeviceArray
+            Distances, shape (s, t), with values as of `distances_on_device`.
+
+        Raises
+        ------
+        QueryError, DistanceOverflowError, DeviceError
+            As `table` and `distances_on_device` do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph, device="cpu") as solver:
+        ...     np.from_dlpack(solver.table_on_device([0, 1], [1, 2])).tolist()
+        [[4, 7], [0, 3]]
+        """
+        return table_on_device(self, sources, targets, limit)
+
+    @rescaled
+    def pairs_on_device(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> DeviceArray:
+        """Return what `pairs` does in the memory of the device, where other libraries read it in place.
+
+        Distances of pairs are so few bytes that they go there by way of the host.
+
+        Parameters
+        ----------
+        sources, targets
+            As for `pairs`.
+
+        Returns
+        -------
+        DeviceArray
+            Distances, shape (k,), with values as of `distances_on_device`.
+
+        Raises
+        ------
+        QueryError, DistanceOverflowError, DeviceError
+            As `pairs` and `distances_on_device` do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph, device="cpu") as solver:
+        ...     np.from_dlpack(solver.pairs_on_device([0, 1, 2], [2, 2, 0])).tolist()
+        [7, 3, 4294967295]
+        """
+        return pairs_on_device(self, sources, targets)
 
     @rescaled
     def write_table(

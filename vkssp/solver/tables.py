@@ -184,7 +184,7 @@ def _table(
 
     if not chunked:
         whole = source.empty(shape, units.dtype)
-        return _gathered(blocks(graph, whole if units.scale is None else None), whole)
+        return gathered(blocks(graph, whole if units.scale is None else None), whole)
     return blocks(graph) if units.scale is None else restarting(source, graph, blocks)
 
 
@@ -194,7 +194,7 @@ def _in_units(blocks: Generator[Distances, None, None], units: Units) -> Generat
         yield from map(units.values, blocks)
 
 
-def _gathered(blocks: Iterator[Distances], whole: Distances) -> Distances:
+def gathered(blocks: Iterator[Distances], whole: Distances) -> Distances:
     """Return blocks of rows as one array, `whole` if they are several; some may be parts of it already."""
     at = 0
     # To the end: the maker of the rows keeps its buffers for the next table only if it is not stopped before.
@@ -209,16 +209,22 @@ def _gathered(blocks: Iterator[Distances], whole: Distances) -> Distances:
 
 def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
     """Return the distances of many pairs of nodes; see `vkssp.Solver.pairs`."""
+    with source.holding():
+        found = found_pairs(source, sources, targets)
+        return source.graph.units.typed(source.distance_type).values(found)
+
+
+def found_pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
+    """Return the distances of many pairs of nodes in units of the weights."""
     graph = source.graph
     tails, heads = nodes_of(graph, sources, "sources"), nodes_of(graph, targets, "targets")
     if len(tails) != len(heads):
         raise QueryError(f"there are {len(tails)} sources and {len(heads)} targets; give one of each for a pair")
     with source.holding():
         graph = source.graph
-        units = graph.units.typed(source.distance_type)
         found = source.fast_pairs(tails, heads)
         if found is not None:
-            return units.values(found)
+            return found
         found = np.empty(len(tails), source.distance_type.dtype)
         order = np.argsort(tails, kind="stable")
         starts, first = np.unique(tails[order], return_index=True)
@@ -233,4 +239,4 @@ def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> 
             beyond = [block.overflowed_or_not(len(columns)) for block in blocks]
             if np.concatenate(beyond)[row, column].any():
                 raise DistanceOverflowError(source.distance_type.overflow)
-    return units.values(found)
+    return found
