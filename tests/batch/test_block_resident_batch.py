@@ -64,7 +64,7 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
 def test_slots_and_places_in_the_ring_are_used_again_and_again(
     device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str
 ) -> None:
-    graph = road_grid(12, shape_nodes=4)
+    graph = road_grid(24, shape_nodes=4)
     rng = np.random.default_rng(3)
     sources, targets = rng.integers(0, graph.num_nodes, (2, 36))
     expected = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
