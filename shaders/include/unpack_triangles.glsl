@@ -1,9 +1,7 @@
 // Replacement of an arc of the hierarchy by the lower arcs of its triangles: by all pairs of arcs over a node below
 // both ends that have the same weight together. Needs hierarchy.glsl and unpack_arcs.glsl.
 
-const uint AT_ONCE = 4;  // supernodes, and nodes of one, whose reads overlap
-const uint PROBES = 16;  // of a round of a search in a list
-const uint MANY = 64;    // fewest invocations for an arc of which half can look elsewhere: whole subgroups on most devices
+const uint AT_ONCE = 4;  // supernodes whose reads overlap
 // For each rank the start of the list of the supernodes that have it as ancestor; then these lists, each supernode with
 // the place of the ancestor.
 layout(std430, binding = 7) readonly restrict buffer Below { WORDS below[]; };
@@ -20,25 +18,19 @@ layout(push_constant) uniform Push {
 void keep_arc(uvec4 ends, uvec4 more);
 
 // Return the place in a list of the ancestor with some depth, NONE if it is not there. Depths rise. A round of the search
-// leaves a sixteenth of the list by reads that overlap, where a binary search would wait four times.
+// leaves an eighth of the list by reads that overlap, where a binary search would wait three times.
 uint place_of(Supernode s, uint depth) {
-    uint first = 0, count = s.num_ancestors;
-    while (count > 0) {
-        uint step = (count + PROBES - 1) / PROBES, parts = 0, there[PROBES];
-        for (uint i = 0; i < PROBES; ++i) {
-            there[i] = WORD(ancestor_depth, s.first_ancestor + first + min(i * step, count - 1));
+    uint first = 0, count = s.num_ancestors;  // the place is not below `first`, and below `first + count` if anywhere
+    while (count > 1) {
+        uint step = (count + 7) / 8, parts = 0, there[7];
+        for (uint i = 0; i < 7; ++i) {
+            there[i] = WORD(ancestor_depth, s.first_ancestor + first + min((i + 1) * step, count - 1));
         }
-        for (uint i = 0; i < PROBES; ++i) {
-            if (there[i] == depth) return first + min(i * step, count - 1);
-            parts += uint(i * step < count && there[i] < depth);
-        }
-        if (parts == 0) return NONE;
-        // The place is behind the last probe that is less.
-        uint passed = (parts - 1) * step + 1;
-        first += passed;
-        count = min(step, count - passed + 1) - 1;
+        for (uint i = 0; i < 7; ++i) parts += uint((i + 1) * step < count && there[i] <= depth);
+        first += parts * step;
+        count = min(step, count - parts * step);
     }
-    return NONE;
+    return count == 1 && WORD(ancestor_depth, s.first_ancestor + first) == depth ? first : NONE;
 }
 
 // Mark an arc; return whether it was not marked yet.
@@ -66,41 +58,29 @@ void replace(uvec4 arc, uvec4 more, uint rank, uint group, uint low_depth, uint 
 // Replace an arc through the nodes of a supernode that has the lower end in its list.
 void replace_through(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_low) {
     Supernode s = SUPERNODE(group);
-    uint column = NONE, side = arc.z % 2 == 0 ? 1 : 0;
-    for (uint first = 0; first < s.size; first += AT_ONCE) {
-        uint there[AT_ONCE];
-        for (uint i = 0; i < AT_ONCE; ++i) {
-            uint word = 2 * (first_arc_of(s, min(first + i, s.size - 1)) + to_low) + side;
-            there[i] = WEIGHT(word);
-        }
-        for (uint i = 0; i < AT_ONCE && first + i < s.size; ++i) {
-            if (there[i] > more.z) continue;
-            if (column == NONE) column = place_of(s, more.y);
-            if (column == NONE) return;
-            uint row = first_arc_of(s, first + i);
-            replace(arc, more, s.first_node + first + i, group, low_depth, row + to_low, row + column);
-        }
+    uint column = NONE;
+    for (uint i = 0; i < s.size; ++i) {
+        uint row = first_arc_of(s, i);
+        if (WEIGHT(2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)) > more.z) continue;
+        if (column == NONE) column = place_of(s, more.y);
+        if (column == NONE) break;
+        replace(arc, more, s.first_node + i, group, low_depth, row + to_low, row + column);
     }
 }
 
 void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
     uint low = arc.x, high = arc.y, depth = more.y;
-    uint k = WORD(below, low), end = WORD(below, low + 1);
+    uint k = WORD(below, low) + lane, end = WORD(below, low + 1);
     Supernode s = SUPERNODE(more.x);
     uint place = low - s.first_node, low_depth = s.depth + place;
-    // Of many invocations one half looks inside the supernode, the other one below it.
-    bool is_halved = lanes >= MANY && place + 1 < s.size, is_below = !is_halved || lane >= lanes / 2;
-    if (is_halved) lanes /= 2;
-    lane %= lanes;
-    k += lane;
-    if ((!is_halved || !is_below) && place + 1 + lane < s.size) {
+    if (place + 1 + lane < s.size) {
         uint column = high >= s.first_node ? s.num_ancestors + high - s.first_node : place_of(s, depth);
         for (uint i = place + 1 + lane; i < s.size; i += lanes) {
             uint row = first_arc_of(s, i);
             replace(arc, more, s.first_node + i, more.x, low_depth, row + s.num_ancestors + place, row + column);
         }
     }
-    for (; is_below && k < end; k += AT_ONCE * lanes) {
+    for (; k < end; k += AT_ONCE * lanes) {
         // The reads of the test that excludes most supernodes; those of several supernodes overlap.
         uint group[AT_ONCE], to_low[AT_ONCE], first[AT_ONCE];
         for (uint i = 0; i < AT_ONCE; ++i) {

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cores import run_parts
 from vkssp.graph import Graph
 from vkssp.graph.csr import bounds_of, ranges
 from vkssp.jit import kernels
@@ -18,8 +17,6 @@ from vkssp.routing.snaps import Snaps
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-# Fewest legs whose points are worth another thread: 0.1 ms.
-_LEGS_EACH = 16
 
 
 class PairGeometry:
@@ -138,16 +135,11 @@ class PairGeometry:
                 np.where(is_backward, after, before) if side == 0 else np.where(is_backward, before, after)
             )
         bounds = np.concatenate([first, self.first[-1:]])
-        room, counts = np.empty(len(along), np.int64), np.empty(len(legs), np.int64)
-        put_all_points = kernels("vkssp.routing.kernels.leg").put_all_points
-
-        def put(begin: int, end: int) -> Floats:
-            here = pieces[bounds[begin] : bounds[end]]
-            out = np.empty((2 * (end - begin) + int(here.sum()) + len(here), 2))
-            own = cut[begin:end], ends[begin:end], self._index.points, out, room, counts[begin:end]
-            return out[: put_all_points(bounds[begin : end + 1], along, *own)]
-
-        found = run_parts(put, len(legs), _LEGS_EACH)
+        out, room = np.empty((2 * len(legs) + int(pieces.sum()) + len(along), 2)), np.empty(len(along), np.int64)
+        counts = np.empty(len(legs), np.int64)
+        total = kernels("vkssp.routing.kernels.leg").put_all_points(
+            bounds, along, cut, ends, self._index.points, out, room, counts
+        )
         every = np.zeros(len(self._starts), np.int64)
         every[legs] = counts
-        return found[0] if len(found) == 1 else np.concatenate(found), bounds_of(every)
+        return out[:total], bounds_of(every)
