@@ -5,7 +5,6 @@
 // Where all columns are in shared memory, the kernel also does what customize_basic_outside.comp does.
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
 #include "distance.glsl"
 #include "hierarchy.glsl"
 #include "supernode_pairs.glsl"
@@ -45,66 +44,7 @@ void process_columns(uint row, uint low) {
     }
 }
 
-// Pairs, and nodes of a column, that an invocation keeps in registers; the twins are in vkssp/cch/fronts.py.
-const uint MOST_PAIRS = 4, MOST_PLACES = 12;
-
-// The same with weights in registers. Only those of the node that has the next turn go to shared memory, whose rate would
-// determine the time otherwise. Each invocation has one column.
-void process_turns_in_registers() {
-    uint down = of_lane.size * count, width = max(1, count), rows = lanes / width, own_place = lane / width;
-    uvec2 ends[MOST_PAIRS], pair[MOST_PAIRS], entry[MOST_PLACES];
-    bool with_pairs = (stages & PAIRS) != 0, with_columns = (stages & COLUMNS) != 0 && lane < rows * count;
-    [[unroll]] for (uint k = 0; k < MOST_PAIRS; ++k) {
-        uint t = lane + k * lanes;
-        ends[k] = uvec2(NO_INDEX);
-        if (!with_pairs || t >= pairs) continue;
-        ends[k] = pair_at(t);
-        pair[k] = uvec2(front[base + t], front[base + pairs + t]);
-    }
-    uint word = columns + lane;
-    [[unroll]] for (uint k = 0; k < MOST_PLACES; ++k) {
-        uint place = own_place + k * rows;
-        if (with_columns && place < of_lane.size) {
-            uint at = word + k * rows * count;
-            entry[k] = uvec2(front[at], front[at + down]);
-        }
-    }
-    for (uint turn = 0; turn < turns; ++turn) {
-        if (turn + 1 < of_lane.size) {
-            uint low = of_lane.size - 1 - turn, row = row_of(low);
-            [[unroll]] for (uint k = 0; k < MOST_PAIRS; ++k) {
-                if (ends[k].x >= low) continue;
-                pair[k].x = lighter(pair[k].x, front[row + pairs + ends[k].x], front[row + ends[k].y]);
-                pair[k].y = lighter(pair[k].y, front[row + pairs + ends[k].y], front[row + ends[k].x]);
-                if (ends[k].x + 1 == low) {
-                    front[base + lane + k * lanes] = pair[k].x;
-                    front[base + pairs + lane + k * lanes] = pair[k].y;
-                }
-            }
-            if (with_columns) {
-                uint of_low = columns + low * count + lane % width;
-                uint up_of_low = front[of_low], down_of_low = front[of_low + down];
-                [[unroll]] for (uint k = 0; k < MOST_PLACES; ++k) {
-                    uint place = own_place + k * rows;
-                    if (place >= low) continue;
-                    entry[k].x = lighter(entry[k].x, front[row + pairs + place], up_of_low);
-                    entry[k].y = lighter(entry[k].y, down_of_low, front[row + place]);
-                    if (place + 1 == low) {
-                        front[word + k * rows * count] = entry[k].x;
-                        front[word + k * rows * count + down] = entry[k].y;
-                    }
-                }
-            }
-        }
-        barrier();
-    }
-}
-
 void process_turns() {
-    if ((stages & REGISTERS) != 0) {
-        process_turns_in_registers();
-        return;
-    }
     for (uint turn = 0; turn < turns; ++turn) {
         if (turn + 1 < of_lane.size) {
             uint low = of_lane.size - 1 - turn, row = row_of(low);

@@ -20,8 +20,8 @@ layout(push_constant) uniform Push {
     uint stages;  // some of those below; with OUTSIDE all columns fit, and parts share the pairs of ancestors
 };
 
-// Arcs between nodes, columns, and pairs of ancestors; and whether invocations may keep weights in registers.
-const uint PAIRS = 1, COLUMNS = 2, OUTSIDE = 4, REGISTERS = 8;
+// Arcs between nodes, columns, and pairs of ancestors.
+const uint PAIRS = 1, COLUMNS = 2, OUTSIDE = 4;
 
 shared uint front[FRONT_WORDS];
 

@@ -207,10 +207,7 @@ class CustomizedHierarchy(Resource):
             recording.dispatch(self._groups(num_given))
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
-            steps = list(zip(inside, outside, whole, strict=True))
-            for number, (of_inside, of_outside, of_whole) in reversed(list(enumerate(steps))):
-                if number + 1 < len(steps):  # beside this step, which needs none of these arcs
-                    self._record_closure(inside[number + 1])
+            for of_inside, of_outside, of_whole in reversed(list(zip(inside, outside, whole, strict=True))):
                 if of_whole:
                     self._record_whole(of_whole)
                     recording.barrier()
@@ -219,26 +216,26 @@ class CustomizedHierarchy(Resource):
                 self._record_outside(basic_outside, of_outside)
                 if of_outside:
                     recording.barrier()
-            if steps:
-                self._record_closure(inside[0])
+            for of_inside in inside:  # in any order
+                self._record_closure(of_inside)
             recording.barrier()
             if self._partial is not None:
                 recording.barrier("compute", "transfer")
                 split_buffer.copy_to(recording, weights, self._partial.basic, weights.nbytes)
                 recording.barrier("transfer", "compute")
             recording.timestamp(self._timestamps, 2)
-            for number, of_columns in enumerate(topology.columns.steps):
-                if number:  # beside this step, which needs no marks
-                    self._record_outside(prune, outside[number - 1])
-                if outside[number] and not topology.is_narrow[number]:
-                    self._record_outside(perfect_outside, outside[number])
+            for of_outside, of_columns, is_narrow in zip(
+                outside, topology.columns.steps, topology.is_narrow, strict=True
+            ):
+                if of_outside and not is_narrow:
+                    self._record_outside(perfect_outside, of_outside)
                     recording.barrier()
                 if of_columns:
                     self._record_perfect(of_columns)
                     recording.barrier()
             recording.timestamp(self._timestamps, 3)
-            if outside:
-                self._record_outside(prune, outside[-1])
+            for of_outside in outside:  # in any order
+                self._record_outside(prune, of_outside)
             recording.barrier()
             recording.timestamp(self._timestamps, len(_STAGES) - 1)
             recording.bind(pack)
@@ -273,7 +270,7 @@ class CustomizedHierarchy(Resource):
         _, kernel = self._fronts
         self._recording.bind(kernel)
         for batch in batches:
-            self._record_fronts(kernel, batch, batch.front.parts, PAIRS | COLUMNS | OUTSIDE | batch.front.bits)
+            self._record_fronts(kernel, batch, batch.front.parts, PAIRS | COLUMNS | OUTSIDE)
 
     def _record_closure(self, batches: list[Batch]) -> None:
         self._recording.bind(self._closure)

@@ -21,9 +21,6 @@ from vkssp.resource import Resource
 WORDS_CONSTANT = 1
 #: Stages of the shaders: arcs between the nodes of a piece, arcs to its ancestors, and arcs between these.
 PAIRS, COLUMNS, OUTSIDE = 1, 2, 4
-# Bit beside them: whether weights may be in registers. Most pairs, and nodes of a column, that an invocation has there;
-# the twins are in shaders/cch/customize_basic_fronts.comp.
-_REGISTERS, _MOST_PAIRS, _MOST_PLACES = 8, 4, 12
 #: Most words of shared memory that are used, so that several workgroups fit into a processor of a GPU.
 MOST_WORDS = 11_264
 # Further words of shared memory, see shaders/include/saturated.glsl.
@@ -37,7 +34,7 @@ COLUMNS_EACH = 4
 _WIDTH, _SOFTWARE_WIDTH, _CHUNK = 8, 16, 32
 # Triangles over pairs of ancestors for each invocation, and most workgroups that share these pairs, each of which also
 # does what they have to wait for; workgroups of a dispatch up to which more cost nothing.
-_TRIANGLES_EACH, _MOST_SHARES, _FREE_GROUPS = 16, 8, 264
+_TRIANGLES_EACH, _MOST_SHARES, _FREE_GROUPS = 64, 8, 264
 #: The same on a software device.
 SOFTWARE_SHARES = 1
 #: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65,535 rounds.
@@ -47,19 +44,18 @@ MOST_ROUNDS = 50_000
 class Front(NamedTuple):
     """Division of a workgroup: invocations and words of each supernode, and the largest number of parts of columns.
 
-    Each part has invocations of its own. `bits` is added to the stages.
+    Each part has invocations of its own.
     """
 
     lanes: int
     words: int
     parts: int
-    bits: int = 0
 
     def passes(self, order: Sequence[int]) -> list[tuple[int, int]]:
         """Return the parts and the stages of dispatches that wait for each other, for an order of the stages."""
         if self.parts == 1:
-            return [(1, PAIRS | COLUMNS | self.bits)]
-        return [(self.parts if stage == COLUMNS else 1, stage | self.bits) for stage in order]
+            return [(1, PAIRS | COLUMNS)]
+        return [(self.parts if stage == COLUMNS else 1, stage) for stage in order]
 
 
 class Blocks(NamedTuple):
@@ -136,15 +132,7 @@ def front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int) 
     if lanes == workgroup:  # others take the columns beyond those that it takes at once
         words = min(words, int((inside + 2 * size * -(-COLUMNS_EACH * lanes // size)).max()))
     columns = ((words - inside) // (2 * size)).clip(min=1)
-    bits = _bits(size, np.minimum(num_ancestors, columns), lanes)
-    return Front(lanes, words, int((-(-num_ancestors // columns)).max(initial=1)), bits)
-
-
-def _bits(size: Indices, columns: Indices, lanes: int) -> int:
-    """Return the bits of a front of some sizes, with so many columns in shared memory."""
-    rows = lanes // np.maximum(1, columns)
-    fits = (rows > 0) & (size <= _MOST_PLACES * rows) & (size * (size - 1) // 2 <= _MOST_PAIRS * lanes)
-    return _REGISTERS if fits.all() else 0
+    return Front(lanes, words, int((-(-num_ancestors // columns)).max(initial=1)))
 
 
 def whole_rounds(size: Indices, num_ancestors: Indices) -> Indices:
@@ -170,7 +158,7 @@ def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, lanes:
     if lanes == workgroup and device.info.kind != "cpu":
         triangles = int((size * num_ancestors * (num_ancestors - 1) // 2).max())
         parts = max(1, min(_MOST_SHARES, -(-triangles // (_TRIANGLES_EACH * lanes)), _FREE_GROUPS // count))
-    return Front(lanes, words * lanes // workgroup, parts, _bits(size, num_ancestors, lanes))
+    return Front(lanes, words * lanes // workgroup, parts)
 
 
 def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations: int, most_rounds: int) -> Blocks:

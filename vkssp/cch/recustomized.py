@@ -53,7 +53,7 @@ ROOM_SHARE, LEAST_ROOM = 1 / 4, 1 << 16
 # Words of a change before its lists, and of the state before the counts of steps; see shaders/include.
 _HEAD, _STATE = 10, 2
 # Workgroups of a dispatch at most, on a GPU and on a software device; parts of a step that they are meant for.
-_MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 8192, 64, 128
+_MOST_GROUPS, _SOFTWARE_GROUPS, _LISTED = 2112, 64, 128
 # Invocations of a part at least, at most where its arcs are copied, and at most for its pairs of ancestors.
 _LANES, _MOST_COPYING, _MOST_LANES = 64, 1 << 12, 1 << 16
 # Most workgroups that share the nodes of a supernode, and the supernodes below a node; fewest of these for each.
@@ -249,20 +249,18 @@ class PartialCustomization(Resource):
             recording.barrier()
             recording.timestamp(self._timestamps, 1)
             for number, step in reversed(list(enumerate(steps))):
-                self._record_closure(closure, number + 1, steps)  # beside this step, which needs none of these arcs
                 self._record_fronts(basic_fronts, number, step)
                 if step.outside and step.whole is None:
                     self._record_outside(basic_outside, number, step)
                     recording.barrier()
-            self._record_closure(closure, 0, steps)
+            for number, step in enumerate(steps):  # in any order
+                self._record_closure(closure, number, step)
             recording.barrier()
             recording.timestamp(self._timestamps, 2)
             for number, step in enumerate(steps):
                 self._record(restore, number, step, step.copying)
             recording.barrier()
             for number, step in enumerate(steps):
-                if number:  # beside this step: no kernel adds to the lists of earlier ones any more
-                    self._record_outside(prune, number - 1, steps[number - 1])
                 if step.blocks is not None:
                     self._record_perfect(perfect, number, step)
                     recording.barrier()
@@ -271,8 +269,9 @@ class PartialCustomization(Resource):
                 recording.dispatch(self._groups(step.shares * step.slices * step.length))
                 recording.barrier()
             recording.timestamp(self._timestamps, 3)
-            if steps:
-                self._record_outside(prune, len(steps) - 1, steps[-1])
+            for number, step in enumerate(steps):  # in any order, once no kernel adds to the lists any more
+                if step.outside:
+                    self._record_outside(prune, number, step)
             recording.barrier()
             recording.timestamp(self._timestamps, 4)
             for number, step in enumerate(steps):
@@ -338,8 +337,6 @@ class PartialCustomization(Resource):
 
     def _record_outside(self, kernel: Bindings, number: int, step: _Step) -> None:
         """Record a dispatch for the pairs of ancestors of listed parts of a step."""
-        if not step.outside:
-            return
         self._recording.bind(kernel)
         self._recording.push(kernel, step.first, number, step.splits)
         self._recording.dispatch(self._groups(-(-step.length * step.outside // workgroup_size(self.device))))
@@ -347,23 +344,19 @@ class PartialCustomization(Resource):
     def _record_fronts(self, kernel: Bindings, number: int, step: _Step) -> None:
         """Record dispatches of basic customization for the nodes of listed parts of a step, and barriers."""
         if step.whole is not None:
-            stages = PAIRS | COLUMNS | OUTSIDE | step.whole.bits
-            self._record_front(kernel, number, step, step.whole, step.whole.parts, stages)
+            self._record_front(kernel, number, step, step.whole, step.whole.parts, PAIRS | COLUMNS | OUTSIDE)
             self._recording.barrier()
         elif step.front is not None:
             for parts, stages in step.front.passes((PAIRS, COLUMNS)):
                 self._record_front(kernel, number, step, step.front, parts, stages)
                 self._recording.barrier()
 
-    def _record_closure(self, kernel: Bindings, number: int, steps: list[_Step]) -> None:
-        """Record the dispatch that closes arcs between nodes of listed parts of a step, if there is such a step."""
-        if number < len(steps):
-            step = steps[number]
-            if step.front is not None and step.size > 2:  # two nodes have no other node to pass
-                self._record_front(kernel, number, step, step.front, 1, PAIRS)
+    def _record_closure(self, kernel: Bindings, number: int, step: _Step) -> None:
+        if step.front is not None and step.size > 2:
+            self._record_front(kernel, number, step, step.front, 1, PAIRS)
 
     def _record_front(self, kernel: Bindings, number: int, step: _Step, front: Front, parts: int, stages: int) -> None:
-        lanes, words, *_ = front
+        lanes, words, _ = front
         self._recording.bind(kernel)
         self._recording.push(kernel, step.first, number, lanes, words, step.size - 1, parts, stages)
         self._recording.dispatch(self._groups(-(-step.length * parts * lanes // chain_size(self.device))))

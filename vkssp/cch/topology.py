@@ -56,7 +56,7 @@ SUPERNODE = np.dtype(
 # of each if there are more.
 _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 1 << 18, 1 << 18, 4
 #: Binary logarithm of how much more work some parts of a dispatch of perfect customization may have than others.
-CLASS_BITS = 2
+CLASS_BITS = 1
 #: The same for one dispatch for all parts of a step.
 ONE_CLASS = 64
 #: Parts of a step up to which one dispatch does all, though each part waits for itself. With more of them a GPU is
