@@ -140,7 +140,9 @@ TUNABLES: dict[str, Tunable] = {
         "width of a bucket in mean weights of a path between crossings: wide, as blocks repeat work in shared memory",
     ),
     "push_pull.workgroup_size": _size(*(256, 64, "push or pull"), "as for most sweeps over nodes"),
-    "push_pull.workgroups": _groups(*(1024, 4, "push or pull"), "all that a large GPU runs at once"),
+    "push_pull.workgroups": _groups(
+        *(528, 4, "push or pull"), "four for each of the 132 processors of an H100: each costs time in every dispatch"
+    ),
     "push_pull.push_share": Tunable(
         *(64, 64, (16, 32, 64, 128, 256), "push or pull"),
         "part of the arcs from which on all nodes pull: a pull looks at one arc in twenty to thirty, in order",

@@ -15,7 +15,6 @@
 // barriers here.
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
 #include "prelude.glsl"
 #include "split.glsl"
 #include "push_pull_state.glsl"
@@ -27,21 +26,19 @@ layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  //
 layout(std430, binding = 6) readonly restrict buffer FirstIn { uint first_in[]; };
 layout(std430, binding = 7) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight; light arcs first
 layout(std430, binding = 8) readonly restrict buffer Pieces { uvec2 pieces[]; };   // node, first arc; out, then in
-// Three bits for each node; then for each workgroup a list of rows of which arcs are left; then the seeds.
-layout(std430, binding = 9) coherent buffer Changed { uint changed[]; };
+layout(std430, binding = 9) coherent buffer Changed { uint changed[]; };           // three bits for each node
 // The same distances, for reads that may be out of date: without `coherent` a nearer cache serves them.
 layout(std430, binding = 10) readonly buffer SameDistances { uint same_dist[]; };
-layout(std430, binding = 11) readonly restrict buffer Lightest { uvec4 lightest_in[]; };  // two arcs into each node
 #include "targets.glsl"
 #include "reduce.glsl"
 #define NO_SUBGROUPS
 #include "scan.glsl"
 
 layout(constant_id = 2) const uint PIECE = 1024;
-layout(constant_id = 3) const uint STEPS = 2;         // times that one invocation looks at ARCS_AT_ONCE arcs of a row
-layout(constant_id = 4) const uint LEAST_LANES = 8;   // invocations that look at the other arcs of a row, at least
-// Nodes and pieces that a workgroup takes next to each other: 32 bytes at least are read at once.
-const uint NODES_AT_ONCE = 32, PIECES_AT_ONCE = 4;
+layout(constant_id = 3) const uint STEPS = 2;         // times that an invocation looks at ARCS_AT_ONCE arcs of a node
+layout(constant_id = 4) const uint LEAST_LANES = 16;  // invocations that look at the other arcs of a node, at least
+// Pieces that a workgroup takes next to each other: 32 bytes are read at once.
+const uint PIECES_AT_ONCE = 4;
 #define RELAX_READS_FIRST 1
 #define RELAX_READ(node) same_dist[node]
 
@@ -62,10 +59,15 @@ shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
 shared uint most_bits;
 
-shared uint rest_count;  // rows of which arcs are left
+shared uvec2 rest[WORKGROUP_SIZE];  // arcs that one invocation has left: first, end
+shared uint rest_best[WORKGROUP_SIZE];
+shared uint rest_count[2];
+const uint TILE_WORDS = (WORKGROUP_SIZE + 31) / 32;
+shared uint tile_bits[TILE_WORDS];
 shared uint degree_sum;
 
 uint own_nearest = UNREACHABLE, own_degree = 0;
+uint turn = 0;  // element of rest_count that the next pull_row() uses
 
 uint num_words() {
     return (num_nodes + 31) / 32;
@@ -80,15 +82,6 @@ uint items_each(uint items, uint chunk) {
 
 uint item_of(uint number, uint chunk) {
     return (number / chunk * gl_NumWorkGroups.x + gl_WorkGroupID.x) * chunk + number % chunk;
-}
-
-// Return the number of rows that a workgroup may list, and where its list begins.
-uint most_rest() {
-    return items_each(num_nodes, NODES_AT_ONCE) + items_each(pieces_in, PIECES_AT_ONCE);
-}
-
-uint first_rest() {
-    return 3 * num_words() + gl_WorkGroupID.x * most_rest();
 }
 
 uint degree_of(uint node) {
@@ -142,9 +135,9 @@ void expand(uint first, uint degree, uint distance) {
     barrier();  // the next call uses the same shared memory
 }
 
-// Mark the seeds: node, distance.
+// Mark the seeds, which lie behind the bits: node, distance.
 void mark_seeds() {
-    uint first = 3 * num_words() + gl_NumWorkGroups.x * most_rest(), stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    uint first = 3 * num_words(), stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint i = gl_GlobalInvocationID.x; i < loop.num_seeds; i += stride) {
         mark(changed[first + 2 * i]);
         own_nearest = min(own_nearest, changed[first + 2 * i + 1]);
@@ -208,18 +201,29 @@ uint useful_below(uint distance) {
     return distance == UNREACHABLE ? UNREACHABLE : distance - min(distance, step.nearest);
 }
 
-// Lower the distance of a node that was `before`, if `best` is less.
-void settle(uint node, uint before, uint best) {
-    if (best >= before || best >= atomicMin(dist[node], best)) return;
-    if (COUNTING > 0) ++improved_count;
-    own_nearest = min(own_nearest, best);
-    mark(node);
+// Look at the arcs that single invocations have left, several invocations at those of a row.
+void pull_rest(uint count) {
+    uint lanes = LEAST_LANES;
+    while (2 * lanes * count <= WORKGROUP_SIZE) lanes *= 2;
+    lanes = min(lanes, WORKGROUP_SIZE);
+    uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes, i = gl_LocalInvocationIndex / lanes;
+    for (i = i < groups ? i : count; i < count; i += groups) {
+        uvec2 row = rest[i];
+        for (uint at = row.x + lane; at < row.y; at += lanes) {
+            uvec2 arc = PAIR(arcs_in, at);
+            uint known = atomicLoad(rest_best[i], gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+            if (arc.y >= useful_below(known)) break;
+            uint tail = same_dist[arc.x], through = tail == UNREACHABLE ? tail : through_arc(tail, arc.y);
+            if (through < known) atomicMin(rest_best[i], through);
+        }
+    }
 }
 
-// Return the less of `best` and the distances through the arcs from `first` to `end`, as far as these are light enough
-// and one invocation looks at them. If some are left, list the row.
-uint pull_row(uint first, uint end, uint best, uint row) {
-    for (uint taken = 0; taken < STEPS; ++taken) {
+// Look at the arcs from `first` to `end` of a node or piece with `best` as its distance, and return the new distance.
+// If `has_row`, the invocation has such a row. All invocations must call this.
+uint pull_row(bool has_row, uint first, uint end, uint best) {
+    uint lid = gl_LocalInvocationIndex, place = NO_INDEX;
+    for (uint taken = 0; has_row && taken < STEPS; ++taken) {
         uvec2 arc[ARCS_AT_ONCE];
         uint tail[ARCS_AT_ONCE], below = useful_below(best);
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) arc[i] = first + i < end ? PAIR(arcs_in, first + i) : uvec2(0, NO_INDEX);
@@ -228,74 +232,80 @@ uint pull_row(uint first, uint end, uint best, uint row) {
             if (tail[i] != UNREACHABLE) best = min(best, through_arc(tail[i], arc[i].y));
         }
         first += ARCS_AT_ONCE;
-        if (first >= end || arc[ARCS_AT_ONCE - 1].y >= useful_below(best)) return best;
+        has_row = first < end && arc[ARCS_AT_ONCE - 1].y < useful_below(best);
     }
-    changed[first_rest() + atomicAdd(rest_count, 1)] = row;
+    if (has_row) {
+        place = atomicAdd(rest_count[turn], 1);
+        rest[place] = uvec2(first, end);
+        rest_best[place] = best;
+    }
+    barrier();
+    uint count = rest_count[turn];
+    turn = 1 - turn;
+    if (lid == 0) rest_count[turn] = 0;
+    if (count != 0) {
+        pull_rest(count);
+        barrier();
+        if (place != NO_INDEX) best = rest_best[place];
+        barrier();  // the next call uses the same shared memory
+    }
     return best;
 }
 
-// Let all nodes pull: each looks at its two lightest arcs, and at further ones if these are light enough.
+// Lower the distance of a node, and return whether it was larger.
+bool lower(uint node, uint distance) {
+    if (distance >= atomicMin(dist[node], distance)) return false;
+    if (COUNTING > 0) ++improved_count;
+    own_nearest = min(own_nearest, distance);
+    return true;
+}
+
 void pull_nodes() {
-    uint each = items_each(num_nodes, NODES_AT_ONCE);
-    for (uint item = gl_LocalInvocationIndex; item < each; item += WORKGROUP_SIZE) {
-        uint node = item_of(item, NODES_AT_ONCE);
-        if (node >= num_nodes) continue;
-        if (COUNTING > 0) ++visited;
-        uint before = dist[node];
-        uvec4 lightest = lightest_in[node];
-        if (before <= step.nearest) continue;
-        if (COUNTING > 0) ++worked;
-        uint below = useful_below(before), best = before;
-        uint one = lightest.y < below ? same_dist[lightest.x] : UNREACHABLE;
-        uint other = lightest.w < below ? same_dist[lightest.z] : UNREACHABLE;
-        if (one != UNREACHABLE) best = min(best, through_arc(one, lightest.y));
-        if (other != UNREACHABLE) best = min(best, through_arc(other, lightest.w));
-        if (lightest.w < useful_below(best)) {
-            uint first = first_in[node], end = min(first_in[node + 1], first + PIECE);
-            if (first + 2 < end) best = pull_row(first + 2, end, best, node);
-        }
-        settle(node, before, best);
-    }
-}
-
-// Let all pieces pull.
-void pull_pieces() {
-    uint each = items_each(pieces_in, PIECES_AT_ONCE);
-    for (uint item = gl_LocalInvocationIndex; item < each; item += WORKGROUP_SIZE) {
-        uint number = item_of(item, PIECES_AT_ONCE);
-        if (number >= pieces_in) continue;
-        uvec2 piece = pieces[pieces_out + number];
-        uint before = dist[piece.x];
-        if (before <= step.nearest) continue;
-        uint end = min(first_in[piece.x + 1], piece.y + PIECE);
-        settle(piece.x, before, pull_row(piece.y, end, before, num_nodes + number));
-    }
-}
-
-// Look at what single invocations have left of rows, several invocations at one row.
-void pull_rest() {
-    buffer_barrier();
-    uint count = rest_count, lanes = LEAST_LANES;
-    while (2 * lanes * count <= WORKGROUP_SIZE && lanes < WORKGROUP_SIZE) lanes *= 2;
-    lanes = min(lanes, WORKGROUP_SIZE);
-    uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes;
-    for (uint i = gl_LocalInvocationIndex / lanes; i < count; i += groups) {
-        uint node = changed[first_rest() + i], first;
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < num_nodes; start += stride) {
+        uint node = start + lid, first = 0, end = 0, before = 0;
+        if (lid < TILE_WORDS) tile_bits[lid] = 0;
+        bool has_row = false;
         if (node < num_nodes) {
+            if (COUNTING > 0) ++visited;
+            before = dist[node];
             first = first_in[node];
-        } else {
-            uvec2 piece = pieces[pieces_out + node - num_nodes];
+            end = min(first_in[node + 1], first + PIECE);
+            has_row = first < end && before > step.nearest;
+            if (COUNTING > 0 && has_row) ++worked;
+        }
+        uint best = pull_row(has_row, first, end, before);
+        if (best < before && lower(node, best)) {
+            uint degree = degree_of(node);
+            if (degree > PIECE) {
+                mark(node);  // a piece may mark it, too
+            } else {
+                own_degree += degree;
+                atomicOr(tile_bits[lid / 32], 1u << (node % 32));
+            }
+        }
+        barrier();
+        if (lid < TILE_WORDS && tile_bits[lid] != 0) atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[lid]);
+        barrier();
+    }
+}
+
+void pull_pieces() {
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < pieces_in; start += stride) {
+        uint node = 0, first = 0, end = 0, before = 0;
+        bool has_row = start + lid < pieces_in;
+        if (has_row) {
+            uvec2 piece = pieces[pieces_out + start + lid];
             node = piece.x;
             first = piece.y;
+            end = min(first_in[node + 1], first + PIECE);
+            before = dist[node];
+            has_row = before > step.nearest;
         }
-        uint end = min(first_in[node + 1], first + PIECE), before = dist[node], best = before;
-        for (uint at = first + STEPS * ARCS_AT_ONCE + lane; at < end; at += lanes) {
-            uvec2 arc = PAIR(arcs_in, at);
-            if (arc.y >= useful_below(best)) break;
-            uint tail = same_dist[arc.x];
-            if (tail != UNREACHABLE) best = min(best, through_arc(tail, arc.y));
-        }
-        settle(node, before, best);
+        uint best = pull_row(has_row, first, end, before);
+        if (best < before && lower(node, best)) mark(node);
+        barrier();  // the next call uses the same shared memory
     }
 }
 
@@ -315,7 +325,7 @@ void main() {
     if (gl_LocalInvocationIndex == 0) {
         uint third = loop.iterations % 3, words = num_words();
         step = Step(state.phase, state.nearest, third * words, (third + 1) % 3 * words, (third + 2) % 3 * words);
-        rest_count = 0;
+        rest_count[0] = rest_count[1] = 0;
         degree_sum = 0;
     }
     if (search_is_over()) return;
@@ -329,7 +339,6 @@ void main() {
     } else {
         pull_nodes();
         pull_pieces();
-        pull_rest();
     }
     own_nearest = workgroup_min(own_nearest);
     if (own_degree != 0) atomicAdd(degree_sum, own_degree);

@@ -25,7 +25,6 @@ from vkssp.gpu.instance import choose as choose_device
 from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES, DistanceType
 from vkssp.graph.landmarks import BLOCK, leaving_share
 from vkssp.prepared.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
-from vkssp.prepared.light_arcs import LIGHTEST_BYTES
 from vkssp.prepared.many_edges import is_two_way
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -244,7 +243,6 @@ def _fastest(renumbered: RenumberedGraph, largest_buffer: int, *, splits: bool) 
     first_out, num_arcs = renumbered.first_out, renumbered.num_arcs
     mean = num_arcs / max(1, renumbered.num_nodes)
     fits = renumbered.arcs.nbytes <= largest_buffer
-    pulls = LIGHTEST_BYTES * renumbered.num_nodes <= largest_buffer
     if not fits and not splits:
         return "bellman_ford_edge"  # it has the arcs in three buffers; all others need them in one
     if mean <= _SPARSE:
@@ -255,8 +253,6 @@ def _fastest(renumbered: RenumberedGraph, largest_buffer: int, *, splits: bool) 
     if in_hubs < _SKEWED * num_arcs:
         return "near_far"
     # Arcs by head, which directed graphs need beside those by tail, take much time and memory if there are so many.
-    if not pulls:
-        return "bellman_ford_edge" if fits else "near_far"
     return "push_pull" if fits or is_two_way(renumbered) else "near_far"
 
 

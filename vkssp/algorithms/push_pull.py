@@ -21,7 +21,7 @@ from vkssp.engine.device_algorithm import STATE_SHARED, WORKGROUP_SIZE, WORKGROU
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
-from vkssp.prepared.light_arcs import LIGHTEST_BYTES, later_pieces, light_arcs, two_lightest
+from vkssp.prepared.light_arcs import later_pieces, light_arcs
 from vkssp.references import BEAMER, CHAKARAVARTHY
 
 _PIECE_CONSTANT, _STEPS_CONSTANT, _LANES_CONSTANT = 2, 3, 4
@@ -30,16 +30,13 @@ PIECE = 256
 #: Times that one invocation looks at four arcs of a row; what is left of it is then shared by several.
 STEPS = 2
 #: Least number of invocations that share what is left of a row.
-LEAST_LANES = 8
-# Nodes and pieces that a workgroup takes next to each other, and least number of nodes of an invocation: workgroups
-# with fewer cost more than they save.
-_NODES_AT_ONCE, _PIECES_AT_ONCE, _NODES_EACH = 32, 4, 16
+LEAST_LANES = 16
 # Phase in which the seeds are marked, see shaders/include/push_pull_state.glsl.
 _SEED = 2
 # Bytes of a seed: a node and a distance.
 _SEED_BYTES = 8
 # Bytes of shared memory per invocation, and for everything else.
-_SHARED_PER_INVOCATION, _SHARED_BESIDES = 16, 128
+_SHARED_PER_INVOCATION, _SHARED_BESIDES = 32, 192
 # Least number of arcs that are pushed whatever the graph's number of arcs.
 _LEAST_PUSHED = 32
 
@@ -62,34 +59,31 @@ class PushPull(DeviceAlgorithm):
         Parameter("workgroup_size", 1, 1024, None, WORKGROUP_SIZE.meaning, power_of_two=True),
         WORKGROUPS,
     )
-    BINDINGS: ClassVar[int] = 12
+    BINDINGS: ClassVar[int] = 11
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
         *("phase", "nearest", "pulls", ("nearest_gap", 32), "next_nearest"),
         *(("degree_gap", 32), "next_degree", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("pulls",)
-    OWN_BYTES: ClassVar[float] = 4.5
+    OWN_BYTES: ClassVar[float] = 0.375
     SWEEPS: ClassVar[bool] = False
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph, num_arcs = self._graph, self._graph.renumbered.num_arcs
         out = graph.missing("first_out", 4 * (self._num_nodes + 1))
-        beside = graph.missing("light arcs both ways", LIGHTEST_BYTES * self._num_nodes)
-        if not at_most and beside and light_arcs(graph.renumbered).is_undirected:
-            return out + beside + graph.missing("arcs light first", 8 * num_arcs)
+        if not at_most and graph.missing("light arcs both ways", 1) and light_arcs(graph.renumbered).is_undirected:
+            return out + graph.missing("arcs light first", 8 * num_arcs)
         into = graph.missing("light arcs both ways", 8 * num_arcs + 4 * self._num_nodes)
-        return out + beside + into + graph.missing("arcs", 8 * num_arcs)
+        return out + into + graph.missing("arcs", 8 * num_arcs)
 
-    def _rows_of_arcs(self) -> tuple[tuple[Array, ...], Buffer, Buffer, int, int]:
-        """Return rows and arcs that leave and that enter nodes; pieces, lightest arcs, and numbers of pieces."""
+    def _rows_of_arcs(self) -> tuple[tuple[Array, ...], Buffer, int, int]:
+        """Return rows and arcs that leave and that enter nodes; pieces, and their numbers."""
         graph = self._graph
 
         def make() -> Any:
             found = light_arcs(graph.renumbered)
             pieces = [later_pieces(first, PIECE) for first in (found.first_out, found.first_in)]
-            lightest = two_lightest(found.first_in, found.arcs_in)
-            names = {"the pieces": np.concatenate(pieces), "the lightest arcs": lightest}
-            beside = (*graph.upload(names), *map(len, pieces))
+            beside = (*graph.upload({"the pieces": np.concatenate(pieces)}), *map(len, pieces))
             if found.is_undirected:
                 arcs = graph.arcs_light_first(found.arcs)
                 return (graph.first_out, arcs, graph.first_out, arcs), *beside
@@ -97,28 +91,25 @@ class PushPull(DeviceAlgorithm):
             into = graph.upload_arrays(names, ("the light arcs in",), split=graph.splits_arcs)
             return (graph.first_out, graph.arcs, *into), *beside
 
-        rows, *beside = graph.shared("light arcs both ways", make)
-        return rows, *beside
+        rows, pieces, pieces_out, pieces_in = graph.shared("light arcs both ways", make)
+        return rows, pieces, pieces_out, pieces_in
 
     def _steps(self) -> Sequence[Step]:
         tuned, limits = self._device.tuned, self._device.limits
-        rows, pieces, lightest, pieces_out, pieces_in = self._rows_of_arcs()
+        rows, pieces, pieces_out, pieces_in = self._rows_of_arcs()
         share = self._parameters["push_share"] or tuned["push_pull.push_share"]
         usual, most = tuned["push_pull.workgroup_size"], tuned["push_pull.workgroups"]
         fitting = (limits.shared_memory - STATE_SHARED - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
         default = 1 << (min(self._size(default=usual, software=usual), fitting).bit_length() - 1)
         size = self._parameters["workgroup_size"] or default
 
-        groups = self._groups(self._num_nodes, _NODES_EACH * size, default=most, software=most)
+        groups = self._groups(self._num_nodes, size, default=most, software=most)
         self._seeds_at = 12 * -(-self._num_nodes // 32)
-        for items, at_once in ((self._num_nodes, _NODES_AT_ONCE), (pieces_in, _PIECES_AT_ONCE)):
-            chunks = -(-items // at_once)
-            self._seeds_at += 4 * groups * at_once * -(-chunks // groups)
         most_seeds = max(MAX_TERMINALS, self._most_seeds)
         self._changed = self._buffer("the changed nodes", self._seeds_at + _SEED_BYTES * most_seeds)
         kernel = self._kernel(
             "push_pull",
-            *(self.terminals, self.distances, *rows, pieces, self._changed, self.distances, lightest),
+            *(self.terminals, self.distances, *rows, pieces, self._changed, self.distances),
             workgroup_size=size,
             push_constants=4,
             constants={_PIECE_CONSTANT: PIECE, _STEPS_CONSTANT: STEPS, _LANES_CONSTANT: LEAST_LANES},

@@ -6,15 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.graph.bulk import in_pieces
+from vkssp.graph import Uint32s
 from vkssp.graph.csr import ranges, sorted_rows
 from vkssp.graph.many_arcs import MANY, light_first
 from vkssp.prepared.many_edges import has_opposite_arcs
 from vkssp.prepared.renumbered import RenumberedGraph
-
-#: Bytes of the two lightest arcs into a node.
-LIGHTEST_BYTES = 16
 
 
 class LightArcs(NamedTuple):
@@ -55,31 +51,6 @@ def light_arcs(renumbered: RenumberedGraph) -> LightArcs:
 
     arcs: LightArcs = renumbered.derived("light arcs", make)
     return arcs
-
-
-def two_lightest(first_in: Uint32s, arcs_in: Uint32s) -> Uint32s:
-    """Return tails and weights of the two lightest arcs into each node, with a weight of 2**32 - 1 where there is none.
-
-    Parameters
-    ----------
-    first_in, arcs_in : numpy.ndarray
-        As in `LightArcs`.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (num_nodes, 4), uint32.
-    """
-    found = np.full((len(first_in) - 1, 4), UNREACHABLE, np.uint32)
-
-    def find(part: slice) -> None:
-        first, end = first_in[part], first_in[1:][part]
-        for number in range(2):
-            has_arc = np.flatnonzero(end - first > number)
-            found[part.start + has_arc, 2 * number : 2 * number + 2] = arcs_in[first[has_arc] + np.uint32(number)]
-
-    in_pieces(len(found), find)
-    return found
 
 
 def later_pieces(first: Uint32s, size: int) -> Uint32s:
