@@ -24,9 +24,9 @@ def cut_short(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
     """Have the next loops say that they were cut short; return how many were left to do so before each loop."""
     run, left = Loop.run, []
 
-    def cutting(self: Loop, *arguments: Any) -> Any:
+    def cutting(self: Loop, *arguments: Any, **settings: Any) -> Any:
         left.append(max(0, count - len(left)))
-        state, *rest = run(self, *arguments)
+        state, *rest = run(self, *arguments, **settings)
         state = state.copy()
         state["cut_short"] = left[-1] > 0
         return state, *rest

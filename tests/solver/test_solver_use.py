@@ -280,7 +280,7 @@ def repeats(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the runs of loops."""
     runs: list[int] = []
     original = Loop.run
-    monkeypatch.setattr(Loop, "run", lambda self, *args: runs.append(1) or original(self, *args))
+    monkeypatch.setattr(Loop, "run", lambda self, *args, **given: runs.append(1) or original(self, *args, **given))
     return runs
 
 
