@@ -135,9 +135,10 @@ class Loop(Resource):
         """Submit the start and a batch of `times` iterations, and return the batch."""
         batch = self._of_predicted.pop(times, None)
         if batch is None:
-            if len(self._of_predicted) == _MOST_KEPT:
-                self._of_predicted.pop(next(iter(self._of_predicted))).close()
-            batch = Recording(self._device, owner=self)
+            if len(self._of_predicted) == _MOST_KEPT:  # the one that was used longest ago is recorded anew
+                batch = self._of_predicted.pop(next(iter(self._of_predicted)))
+            else:
+                batch = Recording(self._device, owner=self)
             self._record(batch, self._predicted_slot, times)
         self._of_predicted[times] = batch  # behind those that were used before it
         batch.submit(self._start)
