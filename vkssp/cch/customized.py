@@ -6,9 +6,9 @@ The part that does not depend on weights is shared by all graphs with the same h
 Basic customization goes from the supernodes of the last level up to those of the first, perfect customization back
 down (Dibbelt, Strasser and Wagner, 2014). In basic customization workgroups go from node to node of a supernode. In
 between, the arcs inside each supernode are closed, so that nothing in a supernode waits for anything else in it in
-perfect customization. Pairs of ancestors have a dispatch of their own in levels of many supernodes. Large supernodes are
-taken piece by piece, see `vkssp.cch.pieces`. Then the downward arcs that no sweep needs are left out. After a change of
-few weights only what depends on them is customized; see `vkssp.cch.recustomized`.
+perfect customization. Pairs of ancestors have a dispatch of their own in levels of many supernodes. Large supernodes
+are taken piece by piece, see `vkssp.cch.pieces`. Then the downward arcs that no sweep needs are left out. After a
+change of few weights only what depends on them is customized; see `vkssp.cch.recustomized`.
 """
 
 from __future__ import annotations
