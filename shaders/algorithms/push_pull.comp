@@ -318,7 +318,8 @@ void advance() {
     state.nearest = nearest;
     state.next_nearest = UNREACHABLE;
     state.next_degree = 0;
-    if (nearest == UNREACHABLE || update_best() <= nearest) loop.done = 1;
+    // Nodes as far as the best target may still be found, which paths lead through.
+    if (nearest == UNREACHABLE || update_best() < nearest) loop.done = 1;
 }
 
 void main() {

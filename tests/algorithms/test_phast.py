@@ -412,11 +412,11 @@ def test_interrupted_while_the_device_is_at_work(
         closed: list[Resource] = []
         wait = Recording.wait
 
-        def interrupted(self: Recording) -> None:
+        def interrupted(self: Recording, *patience: Any) -> None:
             if self.pending and self is running[0]:
                 monkeypatch.setattr(Recording, "wait", wait)
                 raise KeyboardInterrupt
-            wait(self)
+            wait(self, *patience)
 
         def check_closed(part: Any) -> None:
             if (part.name if isinstance(part, Buffer) else part.kernel.name) == works_on:

@@ -193,7 +193,7 @@ def test_names_of_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     table = Table((1, 1), ("weight",), lambda *_: iter([]))
     with pytest.raises(FormatError, match=r"must end in one of .npy, .zarr, .csv, .parquet"):
         write_table(tmp_path / "t.txt", table)
-    with pytest.raises(QueryError, match="names for 2, 1"):
+    with pytest.raises(QueryError, match="names for 2 sources and 1 targets"):
         write_table(tmp_path / "t.csv", table, [1, 2])
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(QueryError, match=r"pip install 'vkssp\[table\]'"):

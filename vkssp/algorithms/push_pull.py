@@ -71,7 +71,9 @@ class PushPull(DeviceAlgorithm):
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph, num_arcs = self._graph, self._graph.renumbered.num_arcs
         out = graph.missing("first_out", 4 * (self._num_nodes + 1))
-        if not at_most and graph.missing("light arcs both ways", 1) and light_arcs(graph.renumbered).is_undirected:
+        if not graph.missing("light arcs both ways", 1):  # with the arcs that leave nodes
+            return out
+        if not at_most and light_arcs(graph.renumbered).is_undirected:
             return out + graph.missing("arcs light first", 8 * num_arcs)
         into = graph.missing("light arcs both ways", 8 * num_arcs + 4 * self._num_nodes)
         return out + into + graph.missing("arcs", 8 * num_arcs)
@@ -105,7 +107,8 @@ class PushPull(DeviceAlgorithm):
 
         groups = self._groups(self._num_nodes, size, default=most, software=most)
         self._seeds_at = 12 * -(-self._num_nodes // 32)
-        most_seeds = max(MAX_TERMINALS, self._most_seeds)
+        # The terminals have room for as many seeds, if there are no targets.
+        most_seeds = max(2 * MAX_TERMINALS, self._most_seeds)
         self._changed = self._buffer("the changed nodes", self._seeds_at + _SEED_BYTES * most_seeds)
         kernel = self._kernel(
             "push_pull",

@@ -95,7 +95,7 @@ def listed_places(
         raise QueryError(f"there are no {names}; give at least one")
     # An array has become pairs of floats.
     array: Any = places
-    is_array = isinstance(array, np.ndarray) and array.ndim == 2 and array.dtype.kind in "iuf"
+    is_array = isinstance(array, np.ndarray) and array.shape[1:] == (2,) and array.dtype.kind in "iuf"
     if not is_array and not all(type(one) is tuple and len(one) == 2 and {*map(type, one)} == {float} for one in given):
         return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given, first)]
     lat, lon = np.array(given).T
