@@ -73,7 +73,8 @@ def draw_parameters(data: st.DataObject, algorithm: str) -> dict[str, int]:
         if data.draw(st.booleans(), label=f"default {name}"):
             continue
         if name.endswith("workgroup_size"):
-            values[name] = data.draw(st.sampled_from([1, 4, 8, 33, 64]), label=name)
+            sizes = [1, 4, 8, 32, 64] if parameter.power_of_two else [1, 4, 8, 33, 64]
+            values[name] = data.draw(st.sampled_from(sizes), label=name)
         elif parameter.power_of_two:
             values["workgroup_size"] = values.get("workgroup_size", 32)
             values[name] = power_of_two_dividing(data, values["workgroup_size"])
