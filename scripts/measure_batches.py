@@ -24,7 +24,7 @@ from compare_osrm_server import ask, free_port, rate, requests_of, running
 
 from vkssp import Graph, Solver, read_graph
 from vkssp.algorithms.phast import Phast
-from vkssp.cch.path_batch import PathSearch
+from vkssp.prepared.seed_groups import Groups
 
 #: Kinds of requests: service, parameters, places, and number of different requests.
 KINDS = {
@@ -50,10 +50,9 @@ def paths_at_once(graph: Graph, device: str) -> str:
         together, apart = [], []
         for _ in range(TIMES):
             ends = rng.integers(graph.num_nodes, size=(PATHS, 2))
-            here = node[ends].tolist()
-            searches = [PathSearch([(a, 0)], [(b, 0)]) for a, b in here]
+            tails, heads = (Groups.of_nodes(node[column]) for column in ends.T)
             began = time.perf_counter()
-            finder.find(searches, np.zeros((0, 4), np.uint32), lambda *_: None, lambda *_: None)
+            finder.find(tails, heads, np.zeros((0, 4), np.uint32))
             together.append(1e3 * (time.perf_counter() - began))
             began = time.perf_counter()
             for a, b in ends.tolist():

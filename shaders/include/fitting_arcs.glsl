@@ -5,8 +5,9 @@ layout(constant_id = 1) const uint HEIGHT = 128;
 // by pair, side and depth: rank, distance, nodes of its supernode on the path to the root
 layout(std430, binding = 7) readonly restrict buffer UpwardLabels { uvec4 labels[]; };
 
-// Two vectors for each, at the end of the room for nodes, of which the seeds take some: those that put_arc stores, but with further numbers in the
-// last word: 1 if the arc leads to the target, the depth of the lower end, the number of the pair among those of the path.
+// Two vectors for each, at the end of the room for nodes, of which the seeds take some: those that put_arc stores, but
+// with further numbers in the last word: 1 if the arc leads to the target, the depth of the lower end, the number of the
+// pair among those of the path.
 #define FITTING(place) LIST(most - 1 - (place))
 #define MOST_FITTING ((most - min(most, HEADER.num_jobs)) / 2)
 

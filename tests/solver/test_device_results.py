@@ -73,6 +73,12 @@ def test_results_are_those_of_the_host(exporting: Device, mapping: Mapping, algo
         check_all(solver)
         # The memory of results that have ended serves the next ones, after what may still read it.
         assert mapping.in_use == kept == mapping.waits
+        array = solver.distances_on_device(iter([7]))
+        assert np.array_equal(np.from_dlpack(array), solver.distances([7]))
+        del array
+        solver.distances_on_device(7)
+        reader: Any = solver.session.work().reader
+        assert not reader.recorded().pending, "it would wait for a recording that another thread may have by then"
         if algorithm == "phast":
             array, expected = solver.distances_on_device(SOURCES), solver.distances(SOURCES)
             exporting.close()

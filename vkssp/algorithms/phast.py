@@ -216,8 +216,8 @@ class Phast(Resource):
         self.label_pairs: LabelPairs | None = None
         self.query_pairs: QueryPairs | None = None
         self._path_batch: PathBatch | None = None
-        # The pairs of the last search, if they are few, their distances, and whether unpacking of the path has begun.
-        self._last_pairs: tuple[int, bool] | None = None  # the distance, and whether unpacking has begun
+        # The distance of the last search, if it was one of pairs, and whether unpacking of its path has begun.
+        self._last_pairs: tuple[int, bool] | None = None
         self._make_room(MAX_TERMINALS)
 
     def _make_room(self, count: int) -> None:

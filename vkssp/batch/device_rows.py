@@ -109,6 +109,7 @@ class DeviceRows(Resource):
         """Copy the next row from the begin of a buffer that commands write to, and wait for these and the copy."""
         self._copy(source, [(0, self._row_bytes)], 1, after)
         self.wait()
+        after.wait()  # else it would wait for the copy's recording later, which may be another thread's by then
 
     def put_values(self, values: npt.NDArray[Any]) -> None:
         """Write the next row, or rows, from memory of the host."""

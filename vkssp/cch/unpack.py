@@ -72,7 +72,7 @@ _ENTRY_WORDS, _FIXED_BYTES = 2, 16
 # Invocations that share the arcs of a node on a path to the root, on a GPU and on a software device.
 _LANES, _SOFTWARE_LANES = 32, 8
 # Nodes whose pointers to ancestors are in shared memory, and the largest number of arcs of the paths of a submission.
-_POINTERS, _MOST_RESULTS = 1024, 1 << 18
+_POINTERS, _MOST_RESULTS = 1024, MOST_SLOTS << 14
 _CONTRADICTION = "the paths on the device contradict each other; the driver may be at fault"
 # Fewest workgroups of each of many paths on a GPU.
 _LEAST_GROUPS = 16
@@ -350,8 +350,8 @@ class Unpacker(Resource):
         results = self._found[:count].copy()
         if (results["done"] == CONTRADICTED).any():
             raise DeviceError(_CONTRADICTION)
-        if self._is_cut_short:
-            results["done"] = FAILED
+        if self._is_cut_short:  # also the weights may be those of an earlier submission
+            results["done"], results["weight"] = FAILED, 0
         is_done = results["done"] == DONE
         most = int((results["first"] + results["length"])[is_done].max(initial=0))
         return UnpackedPaths(results, self._arcs[:most].astype(np.int64))

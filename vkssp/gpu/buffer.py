@@ -182,7 +182,7 @@ class Buffer(Resource):
         return int(lib.vkGetBufferDeviceAddress(self.device.handle, info))
 
     def descriptor(self) -> int:
-        """Return a new file descriptor of the memory of an exported buffer; whoever imports the memory owns it.
+        """Return a new file descriptor of the memory of an exported buffer; what imports the memory owns it.
 
         What is imported so stays valid after the buffer is closed.
         """

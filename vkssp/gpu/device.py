@@ -237,6 +237,9 @@ class Device(Resource):
         """Raise `DeviceError` if `what` needs more bytes than are free; call this before allocation."""
         free = self.free_bytes()
         if nbytes > free:
+            self.give_back()
+            free = self.free_bytes()
+        if nbytes > free:
             raise DeviceError(
                 f"{what} needs {nbytes / 2**30:.2f} GiB and {self.info.name} has {free / 2**30:.2f} available; close "
                 "other programs, or use another device, a smaller graph, or an algorithm that needs less"

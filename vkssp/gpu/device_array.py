@@ -140,6 +140,8 @@ class DeviceArray(Resource):
             raise ValueError(f"the array is on {self.device}; NumPy has to copy it")
         found = self.numpy()
         if dtype is not None and np.dtype(dtype) != found.dtype:
+            if copy is False:
+                raise ValueError(f"the array has items of type {found.dtype}; NumPy has to copy it")
             return found.astype(dtype)
         return found.copy() if copy and self._memory is None else found
 
@@ -229,7 +231,7 @@ class DeviceArray(Resource):
         return self.nbytes
 
     def _release(self) -> None:
-        # Whoever has taken CUDA's description refers to this object and to nothing else.
+        # What has taken CUDA's description refers to this object and to nothing else.
         if not self._is_lent:
             self._values = self._memory = None
 

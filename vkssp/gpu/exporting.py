@@ -126,8 +126,8 @@ class SharedBlocks:
             fitting = [one for one in self._free if _LEAST_PART * one[0].nbytes <= size <= one[0].nbytes]
             found = min(fitting, key=lambda one: one[0].nbytes, default=None)
             if found is not None:
-                self._free.remove(found)
                 found[1].settle()  # what was begun with the result before may still read it
+                self._free.remove(found)
                 return SharedMemory(self, *found)
             self._require(nbytes, name, kept)
             buffer = Buffer(
@@ -153,6 +153,7 @@ class SharedBlocks:
         if recording.pending or recording.closed:
             recording.close()
         else:
+            recording.forget_others()
             self._recordings.append(recording)
 
     def _require(self, nbytes: int, name: str, kept: int) -> None:

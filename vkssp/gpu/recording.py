@@ -226,6 +226,10 @@ class Recording(Resource):
                     recording.pending = False
                 raise
 
+    def forget_others(self) -> None:
+        """Forget the recordings that were submitted together with this one; call it when none of both is pending."""
+        self._submit_infos.clear()
+
     def wait(self, expected_us: float = 0.0) -> None:
         """Wait until the device has executed the last submission.
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from vkssp.routing.lines import Snap
 
 Indices = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 #: Makes the point of a row of the arrays that were found.
 Make = Callable[[int], Snap]
 _NONE = Snap(-1, 0.5, 0, 0.0, 0.0, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +31,12 @@ _CURE = "ask for fewer rows at a time"
 def distances_on_device(solver: Solver, source: Any, limit: Any) -> DeviceArray:
     """Return the distances to every node on the device; see `vkssp.Solver.distances_on_device`."""
     graph = solver.graph
-    if not is_many(source) and hasattr(source, "__array__"):
+    if isinstance(source, Iterator):
+        source = list(source)
+    elif not is_many(source) and hasattr(source, "__array__"):
         source = np.asarray(source)[()]
     if is_many(source) and not is_name(graph, source):
-        source = list(source)
-        first = source[0] if source else None
+        first = next(iter(source), None)
         if not is_many(first) or is_name(graph, first):
             return _rows(solver, nodes_of(graph, source, "sources"), None, limit)
     session = solver.session
