@@ -241,9 +241,9 @@ def test_only_values_that_new_times_confirm_are_kept(
 
 
 def test_constants_that_are_not_used_are_not_tried(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    measure_only(monkeypatch, ["loop.batch_us"], ["search in blocks"])  # such a short search has one batch
+    measure_only(monkeypatch, ["loop.batch_us"], ["target in blocks"])  # such a short search has one batch
     found = tune(device.info.index)
-    assert found.left_out == ["loop.batch_us: search in blocks does not use it on this network"] and not found.tried
+    assert found.left_out == ["loop.batch_us: target in blocks does not use it on this network"] and not found.tried
 
 
 def test_new_weights_of_graphs_with_real_weights_are_verified(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,8 @@ TUNABLES: dict[str, Tunable] = {
     "wait.polling_us": Tunable(
         *(300, 0, (0, 50, 100, 300, 1000), "pair"),
         "time for which a fence is polled: a thread that sleeps wakes up some 30 us late, and most single queries take "
-        "less than this; a software device needs the core itself",
+        "less than this (a search whose length is predicted is polled for up to 2 ms more); a software device needs "
+        "the core itself",
     ),
     "distances.fewest_sorted": Tunable(
         *(1 << 15, 1 << 20, (), ""),
@@ -95,7 +96,7 @@ TUNABLES: dict[str, Tunable] = {
         "runs on the host itself",
     ),
     "loop.batch_us": Tunable(
-        *(500, 500, (125, 250, 500, 1000, 2000), "search in blocks"),
+        *(500, 500, (125, 250, 500, 1000, 2000), "target in blocks"),
         "time that the iterations of a submission should take: many times that of the host's part of the next one, and "
         "not so much that many iterations follow the end of a search",
     ),

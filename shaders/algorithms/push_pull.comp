@@ -34,7 +34,7 @@ layout(std430, binding = 10) readonly buffer SameDistances { uint same_dist[]; }
 #define NO_SUBGROUPS
 #include "scan.glsl"
 
-layout(constant_id = 2) const uint PIECE = 1024;
+layout(constant_id = 2) const uint PIECE = 256;
 layout(constant_id = 3) const uint STEPS = 2;         // times that an invocation looks at ARCS_AT_ONCE arcs of a node
 layout(constant_id = 4) const uint LEAST_LANES = 16;  // invocations that look at the other arcs of a node, at least
 // Pieces that a workgroup takes next to each other: 32 bytes are read at once.
@@ -277,7 +277,7 @@ void pull_nodes() {
         uint best = pull_row(has_row, first, end, before);
         if (best < before && lower(node, best)) {
             uint degree = degree_of(node);
-            if (degree > PIECE) {
+            if (first_in[node + 1] - first_in[node] > PIECE) {
                 mark(node);  // a piece may mark it, too
             } else {
                 own_degree += degree;

@@ -39,6 +39,17 @@ def test_the_algorithm_follows_from_the_graph(graph: Graph, algorithm: str) -> N
     assert choose(RenumberedGraph(graph), 2**32) == algorithm
 
 
+def test_arcs_by_head_that_do_not_fit_into_memory() -> None:
+    renumbered = RenumberedGraph(rmat(10, 20, undirected=False))
+    nodes, arcs = 13 * renumbered.num_nodes, renumbered.num_arcs
+    assert choose(renumbered, 2**32, free_bytes=16 * arcs + nodes) == "push_pull"
+    assert choose(renumbered, 2**32, free_bytes=16 * arcs + nodes - 1) == "bellman_ford_edge"
+    assert choose(renumbered, 2**32, free_bytes=12 * arcs + nodes - 1) == "near_far"
+    assert choose(RenumberedGraph(rmat(10, 20)), 2**32, free_bytes=0) == "push_pull", (
+        "an undirected graph needs no more"
+    )
+
+
 def test_arcs_that_fit_into_no_buffer(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are in several buffers where kernels have addresses of buffers, and are swept as edges elsewhere."""
     for graph in (rmat(10, 20), rmat(10, 20, undirected=False)):

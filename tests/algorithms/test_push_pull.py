@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.graphs import scipy_dijkstra
 from vkssp import Graph, Solver
+from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms import push_pull
 from vkssp.generate import rmat
 from vkssp.gpu.device import Device
@@ -52,6 +53,15 @@ def test_rows_that_are_divided(
                     rows = solver.trace()
                     assert rows["phase"][0] == 2 and (rows["phase"] == 1).any() == (share > 1)
             assert np.array_equal(solver.from_seeds(seeds), from_root)
+
+
+def test_as_many_seeds_as_the_terminals_have_room_for(device: Device) -> None:
+    count = 2 * MAX_TERMINALS
+    tail = np.arange(20 * count - 1)
+    graph = Graph.from_edges(tail, tail + 1, np.ones_like(tail))
+    with Solver(graph, "push_pull", device, reduction="none") as solver:
+        found = solver.from_seeds([(20 * seed, 0) for seed in range(count)])
+    assert np.array_equal(found, np.arange(20 * count) % 20)
 
 
 def test_light_arcs_of_both_directions() -> None:

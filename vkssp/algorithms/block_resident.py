@@ -114,7 +114,7 @@ class BlockResident(DeviceAlgorithm):
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "blocks")
     OWN_BYTES: ClassVar[float] = 4
-    SWEEPS: ClassVar[bool] = False
+    SWEEPS: ClassVar[float] = 0
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         _, block = self._sizes()

@@ -200,6 +200,7 @@ def choose(
     distance_type: DistanceType = BITS_32,
     *,
     splits: bool = False,
+    free_bytes: int = 2**63,
 ) -> str:
     """Return the name of the algorithm that is expected to find all distances in a graph fastest.
 
@@ -218,14 +219,20 @@ def choose(
         Type of the distances; only work queues find those of 64 bits.
     splits : bool
         Whether the device can read arcs that are in several buffers.
+    free_bytes : int
+        Bytes of the device's memory that are free.
     """
     if distance_type is not BITS_32:
         return "near_far"
     fastest = _fastest(renumbered, largest_buffer, splits=splits)
+    num_nodes, num_arcs = renumbered.num_nodes, renumbered.num_arcs
+    if fastest == "push_pull" and 16 * num_arcs + 13 * num_nodes > free_bytes and not is_two_way(renumbered):
+        # Arcs by head do not fit beside those by tail; edges take 12 bytes each.
+        fastest = "bellman_ford_edge" if 12 * num_arcs + 13 * num_nodes <= free_bytes else "near_far"
     if renumbered.arcs.nbytes > largest_buffer and not splits:
         return fastest
     # Sweeps over ids suit graphs whose neighbours have close ones, and sweeps over all nodes any graph.
-    is_sparse = renumbered.num_arcs <= _SPARSE * max(1, renumbered.num_nodes)
+    is_sparse = num_arcs <= _SPARSE * max(1, num_nodes)
     others = ("near_far", "delta_step", "bellman_ford") if is_sparse else ("near_far", "bellman_ford")
     if fastest == "push_pull":
         others = ("bellman_ford_edge", *others)

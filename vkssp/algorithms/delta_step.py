@@ -53,7 +53,7 @@ class DeltaStep(DeviceAlgorithm):
         *("worked_min", "worked_max", "largest"),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
-    SWEEPS: ClassVar[bool] = False
+    SWEEPS: ClassVar[float] = 0
 
     def _steps(self) -> Sequence[Step]:
         self._delta = self._parameters["delta"] or default_delta(self._graph.renumbered.spread.mean)

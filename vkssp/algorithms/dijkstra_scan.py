@@ -29,7 +29,7 @@ class DijkstraScan(DeviceAlgorithm):
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE, WORKGROUPS)
-    SWEEPS: ClassVar[bool] = False
+    SWEEPS: ClassVar[float] = 0
     OWN_BYTES: ClassVar[float] = 0.125
     BINDINGS: ClassVar[int] = 8
     STATE: ClassVar[np.dtype[Any]] = state_dtype("nearest")

@@ -78,7 +78,7 @@ class NearFar(DeviceAlgorithm):
         ("delta", "widest", "low", "threshold", "bound", "far_nearest", "far_farthest")
     )
     CUTS_NODES: ClassVar[bool] = True
-    SWEEPS: ClassVar[bool] = False
+    SWEEPS: ClassVar[float] = 0
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph = self._graph

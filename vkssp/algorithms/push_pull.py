@@ -66,7 +66,7 @@ class PushPull(DeviceAlgorithm):
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("pulls",)
     OWN_BYTES: ClassVar[float] = 0.375
-    SWEEPS: ClassVar[bool] = False
+    SWEEPS: ClassVar[float] = 1 / 8
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph, num_arcs = self._graph, self._graph.renumbered.num_arcs

@@ -151,6 +151,7 @@ def _new_weights(solver: Solver, case: Case) -> _Answers:
 #: Measurements by their names, in the order of the search: what is asked most often first.
 JUDGES: dict[str, Judge] = {
     "search in blocks": Judge("roads", "block_resident", _trees),
+    "target in blocks": Judge("roads", "block_resident", _few_singles),  # whose length is not predicted
     "tree": Judge("prepared", "phast", _trees),
     "pair": Judge("prepared", "phast", _few_singles),
     "few pairs": Judge("prepared", "phast", _few_pairs),

@@ -126,8 +126,8 @@ class DeviceAlgorithm(Resource):
     CUTS_NODES: ClassVar[bool] = False
     #: Bytes that the algorithm needs for each node beside the distances.
     OWN_BYTES: ClassVar[float] = 0
-    #: Whether an iteration goes over the whole graph.
-    SWEEPS: ClassVar[bool] = True
+    #: Share of the graph that an iteration goes over; 0 if few nodes take part in most of them.
+    SWEEPS: ClassVar[float] = 1
     #: Most storage buffers of a kernel.
     BINDINGS: ClassVar[int]
 
@@ -217,7 +217,7 @@ class DeviceAlgorithm(Resource):
 
         trace = (self._rows, self._row, TRACE_ROWS) if self._counting > 1 else None
         graph = self._graph.renumbered
-        work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
+        work = int(self.SWEEPS * (graph.num_nodes + graph.num_arcs))
         self.loop = Loop(self._device, self.state, self._layout, iterate, trace, work, self, self._finish())
         self.parts.append(self.loop)
 

@@ -37,6 +37,8 @@ REMEMBERED, MOST_PREDICTED_MS, ROUNDED_TO = 8, 10.0, 4
 _MOST_SPREAD = 2
 # Most batches of different length for predictions that are kept.
 _MOST_KEPT = 8
+#: Microseconds for which a thread polls for the end of a predicted search, beside the usual ones; then it sleeps.
+MOST_POLLED_US = 2000
 
 
 class Loop(Resource):
@@ -221,7 +223,8 @@ class Loop(Resource):
         while True:
             is_predicted = slot == self._predicted_slot
             if is_predicted:
-                running.wait(1000 * max(milliseconds for _, milliseconds in self._history))
+                expected_us = 1000 * max(milliseconds for _, milliseconds in self._history)
+                running.wait(min(expected_us, MOST_POLLED_US))
             next_running = None if is_predicted and self._slots[slot]["done"] else self._submit(following)
             running.wait()
             if began is None:

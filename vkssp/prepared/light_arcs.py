@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vkssp.graph import Uint32s
-from vkssp.graph.csr import ranges, sorted_rows
+from vkssp.graph.csr import ranges, sorted_rows, tails_of
 from vkssp.graph.many_arcs import MANY, light_first
+from vkssp.prepared.edge_list import sort_columns
 from vkssp.prepared.many_edges import has_opposite_arcs
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -42,7 +43,7 @@ def light_arcs(renumbered: RenumberedGraph) -> LightArcs:
 
     def make() -> LightArcs:
         first_out = renumbered.first_out
-        if has_opposite_arcs(renumbered):
+        if _is_undirected(renumbered):
             arcs = renumbered.arcs_light_first()
             return LightArcs(first_out, arcs, first_out, arcs)
         first_in, arcs_in, _ = renumbered.reverse()
@@ -51,6 +52,14 @@ def light_arcs(renumbered: RenumberedGraph) -> LightArcs:
 
     arcs: LightArcs = renumbered.derived("light arcs", make)
     return arcs
+
+
+def _is_undirected(renumbered: RenumberedGraph) -> bool:
+    """Return whether each arc of a graph has an opposite one of its weight; of few arcs without compiled code."""
+    if renumbered.num_arcs >= MANY:
+        return has_opposite_arcs(renumbered)
+    tail, (head, weight) = tails_of(renumbered.first_out), renumbered.arcs.T
+    return all(map(np.array_equal, sort_columns(tail, head, weight), sort_columns(head, tail, weight)))
 
 
 def later_pieces(first: Uint32s, size: int) -> Uint32s:

@@ -190,7 +190,8 @@ class Session(Resource):
         if self.shared.place == CPU:
             return Dijkstra.NAME
         limits = self.shared.largest_buffer, self.shared.most_bindings
-        return choose(self.renumbered, *limits, self.distance_type, splits=self.shared.splits)
+        free = self.shared.free_bytes
+        return choose(self.renumbered, *limits, self.distance_type, splits=self.shared.splits, free_bytes=free)
 
     @property
     def graph(self) -> Graph:

@@ -222,6 +222,11 @@ class SharedGraph:
         return self.device.limits.buffer if isinstance(self.device, Device) else 2**63
 
     @property
+    def free_bytes(self) -> int:
+        """Bytes of the device's memory that are free; 2**63 on the CPU, where each search checks what it needs."""
+        return self.device.free_bytes() if isinstance(self.device, Device) else 2**63
+
+    @property
     def most_bindings(self) -> int:
         """Limit of the device on the storage buffers of a kernel; 2**63 on the CPU, which has no limit."""
         return self.device.limits.storage_buffers if isinstance(self.device, Device) else 2**63
