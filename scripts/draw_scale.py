@@ -178,13 +178,17 @@ def is_mixed(record: Record) -> bool:
 
 
 class Law(NamedTuple):
-    """Power law: a factor, and the exponent of the number of nodes."""
+    """Power law: a factor, and the exponent of the number of nodes; another one up to a number of nodes."""
 
     factor: float
     exponent: float
+    within: Law | None = None
+    end: float = 0.0
 
     def at(self, nodes: float) -> float:
         """Return the value for a number of nodes."""
+        if self.within is not None and nodes < self.end:
+            return self.within.at(nodes)
         return float(self.factor * nodes**self.exponent)
 
 
@@ -202,8 +206,9 @@ def law_of(records: Sequence[Record], name: str) -> Law | None:
     nodes, values = np.log(np.array(points, np.float64)).T
     exponent, logarithm = map(float, np.polyfit(nodes, values, 1))
     if name not in SLOWER and exponent < 1:
-        # Fixed costs make it smaller than it can remain.
-        exponent, logarithm = 1.0, float(values[-1] - nodes[-1])
+        # Fixed costs make it smaller than it can remain, beyond the largest network.
+        within = Law(math.exp(logarithm), exponent)
+        return Law(math.exp(float(values[-1] - nodes[-1])), 1.0, within, math.exp(float(nodes[-1])))
     return Law(math.exp(logarithm), exponent)
 
 

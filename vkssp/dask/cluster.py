@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from importlib import import_module
 from threading import Timer
 from typing import Any
@@ -29,6 +29,8 @@ _HOST = "127.0.0.1"
 _WHAT = "computations on clusters need"
 #: Seconds in which a scheduler must answer, and after which a warning says that it has not done so yet.
 WAIT_S, _PATIENCE_S = 60, 5
+# Seconds in which a question should reach all workers.
+_SPREAD_S = 5
 # Seconds in which a worker of this machine that has ended is back: on a busy one it loads libraries for long.
 _BACK_S = 600
 
@@ -258,15 +260,24 @@ def resources_of(client: Any) -> dict[str, int] | None:
     return {RESOURCE: 1} if any(RESOURCE in worker.get("resources", {}) for worker in known) else None
 
 
-def spread(client: Any, future: Any, resources: dict[str, int] | None) -> None:
-    """Copy the result of a task to all workers that have some resources, so that each of them is given tasks early.
+def spread(client: Any, future: Any, resources: dict[str, int] | None, most: int) -> None:
+    """Copy the result of a task to `most` workers that have some resources, so that each of them is given tasks early.
 
-    The scheduler gives tasks to workers that have what they need, and moves some to others only where many wait.
+    The scheduler gives tasks to workers that have what they need, and moves some to others only where many wait. What
+    is not copied within some seconds is waited for no longer.
     """
     known = client.scheduler_info(n_workers=-1)["workers"]
     able = [address for address, worker in known.items() if (resources or {}).keys() <= worker["resources"].keys()]
-    if len(able) > 1:
-        client.replicate([future], n=len(able), workers=able)
+    if len(able) > 1 and most > 1:
+        # Tasks, which others do for a worker that ends; the scheduler's own copying may wait for it without end.
+        given: dict[str, Any] = {"allow_other_workers": True, "priority": 1, "pure": False}
+        copies = [client.submit(_taken, future, workers=[address], **given) for address in able[:most]]
+        with client.as_current(), suppress(TimeoutError):
+            import_module("distributed").wait(copies, timeout=_SPREAD_S)
+
+
+def _taken(result: object) -> None:
+    """Do nothing with a result that the worker has by then; a task."""
 
 
 def threads_of(client: Any) -> int:

@@ -118,7 +118,7 @@ def results(
                 shared = client.submit(same, question, key=key, pure=False)
             if len(arguments) > 1:
                 with suppress(OSError, KeyError, CancelledError):  # a worker has just ended; others take its tasks
-                    spread(client, shared, resources)
+                    spread(client, shared, resources, len(arguments))
         numbers = [waiting.pop() for _ in range(min(count, len(waiting)))]
         for number in numbers:
             attempts[number] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 from contextlib import closing, suppress
@@ -29,6 +30,8 @@ from vkssp.terminal import progress_bar
 #: Ending of the folder that holds an unfinished table, and its manifest.
 PARTIAL = ".partial"
 _MANIFEST = "manifest.jsonl"
+# Unfinished tables: a task of a run that was stopped may write to one after all has been removed.
+_UNFINISHED = re.compile(r"[0-9a-f]{32}\.(zarr|parquet)(\.new)?")
 
 
 def write_block(store: TableStore, first: int, end: int) -> int:
@@ -66,8 +69,14 @@ def check_name(path: str | Path) -> None:
         return  # it may be what is asked for, which nothing is written for
     if not os.access(target.parent, os.W_OK):
         raise FormatError(f"cannot write {path}: {target.parent} is not writable; choose another folder")
-    aside = _aside(target)
-    if aside.exists() and not (aside / _MANIFEST).is_file() and not (aside.is_dir() and not any(aside.iterdir())):
+    _check_aside(path, _aside(target))
+
+
+def _check_aside(path: str | Path, aside: Path) -> None:
+    """Raise a `FormatError` if the folder of an unfinished table is something else."""
+    if not aside.exists() or (aside / _MANIFEST).is_file():
+        return
+    if not aside.is_dir() or not all(_UNFINISHED.fullmatch(one.name) for one in aside.iterdir()):
         raise FormatError(f"cannot write {path}: {aside} is something else; remove it, or choose another name")
 
 
@@ -109,6 +118,7 @@ def write_table(
                     shutil.rmtree(aside, ignore_errors=True)
         return int(here["reached"])
     ending = target.suffix.lower()
+    _check_aside(path, aside)
     try:
         aside.mkdir(exist_ok=True)
         with Manifest.opened(aside / _MANIFEST, told, blocks) as manifest:

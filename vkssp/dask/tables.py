@@ -224,7 +224,7 @@ def table(
     snapping : str
         See `vkssp.Router.route`, for places.
     rows : int, optional
-        Rows of a block; by default what a device does in about a second.
+        Rows of a block; by default what a device does in about a second, or less of small tables.
     cluster : distributed.Client, cluster, str or None
         See `vkssp.dask.connected`. Without one, and without a current client, this process measures and checks.
     algorithm : str
@@ -338,7 +338,7 @@ def pairs(
     sources, targets : array_like
         Nodes, the ends of each pair, shape (k,) each.
     rows : int, optional
-        Pairs of a block; by default what a device does in about a second.
+        Pairs of a block; by default what a device does in about a second, or less of small tables.
 
     Returns
     -------

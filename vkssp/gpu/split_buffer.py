@@ -116,9 +116,3 @@ def _pieces(array: Buffer | SplitBuffer, offset: int, nbytes: int) -> Iterator[t
         yield from array.pieces(offset, nbytes)
     elif nbytes:
         yield array, offset, 0, nbytes
-
-
-def fill(recording: Recording, array: Buffer | SplitBuffer, value: int) -> None:
-    """Record that each word of an array in one buffer or several is set to a value."""
-    for part in array.parts if isinstance(array, SplitBuffer) else [array]:
-        recording.fill(part, value)
