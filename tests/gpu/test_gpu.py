@@ -465,7 +465,8 @@ def test_nothing_leaks_over_hundreds_of_rounds(device: Device, is_shared: bool, 
     before = rounds(count)
     structs = len(vkffi.children)
     after = rounds(3 * count)
-    assert after[1] <= before[1] and after[2] <= before[2], "open files and threads"
+    # What other tests of this process have begun may open a file meanwhile; one left over each round would be dozens.
+    assert after[1] < before[1] + 10 and after[2] < before[2] + 10, "open files and threads"
     assert len(vkffi.children) <= structs, "structs kept alive"
     # The driver's own caches breathe; a buffer or a pipeline left over each round would be tens of megabytes.
     assert after[0] - before[0] < 8 << 20
