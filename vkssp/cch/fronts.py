@@ -189,7 +189,7 @@ def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations
     lanes = min(lanes, max(lanes // 4, invocations // (len(size) * parts)))
     if is_software:
         lanes = -(-rounds() // most_rounds)
-    lanes = _power(min(workgroup, lanes))
+    lanes = power_of_two(min(workgroup, lanes))
     wanted = np.minimum(num_ancestors, max(width, _CHUNK))
     while lanes < workgroup and (room(all_words * lanes // workgroup) < wanted).any():
         lanes *= 2
@@ -208,13 +208,13 @@ def blocks_without_chunks(
     lanes = min(work, max(work // 4, invocations // len(size)))
     if device.info.kind == "cpu":
         lanes = -(-int((2 * columns * (size + 2)).max()) // most_rounds)
-    lanes = _power(min(workgroup, lanes))
+    lanes = power_of_two(min(workgroup, lanes))
     while lanes < workgroup and all_words * lanes // workgroup < needed:
         lanes *= 2
     words = all_words * lanes // workgroup
     return Blocks(lanes, words, int(num_ancestors.max()), 1, 0)
 
 
-def _power(count: int) -> int:
+def power_of_two(count: int) -> int:
     """Return the smallest power of two that is not less than a number."""
     return 1 << max(0, count - 1).bit_length()

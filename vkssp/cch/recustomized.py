@@ -25,6 +25,7 @@ from vkssp.cch.fronts import (
     chain_size,
     front_of,
     make_kernel,
+    power_of_two,
     whole_front_of,
     whole_rounds,
     workgroup_size,
@@ -299,11 +300,11 @@ class PartialCustomization(Resource):
             pairs, copying = int((count * (count - 1) // 2).max()), _LANES
             splits = splits_of(self.device, largest, pairs)
             if self.device.info.kind != "cpu":
-                copying = _power(min(max(arcs, _LANES), _MOST_COPYING))
+                copying = power_of_two(min(max(arcs, _LANES), _MOST_COPYING))
             front = front_of(self.device, size, count, chain_size(self.device))
             at_once = self._whole_front(size, count)
             blocks = None
-            if len(above := count > 0) and above.any():
+            if (above := count > 0).any():
                 blocks = blocks_of(self.device, size[above], count[above], _INVOCATIONS, MOST_ROUNDS)
             steps.append(
                 _Step(
@@ -316,8 +317,8 @@ class PartialCustomization(Resource):
                     at_once,
                     blocks,
                     largest,
-                    _power(min(_MOST_SHARES, largest)),
-                    _power(min(_MOST_SLICES, int(most_below[which].max()) // SLICE)),
+                    power_of_two(min(_MOST_SHARES, largest)),
+                    power_of_two(min(_MOST_SLICES, int(most_below[which].max()) // SLICE)),
                 )
             )
         return steps
@@ -426,8 +427,3 @@ class PartialCustomization(Resource):
         groups = hierarchy.supernode[np.maximum(tail, head)[tail != head]].astype(np.int64)
         given = _with_all_above(groups, self._above)
         return given if len(given) <= _MOST_GIVEN else None
-
-
-def _power(count: int) -> int:
-    """Return the smallest power of two that is not less than a number."""
-    return 1 << max(0, count - 1).bit_length()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +9,15 @@ import numpy.typing as npt
 
 from vkssp.algorithm import CPU
 from vkssp.batch.device_rows import DeviceRows
-from vkssp.checks import is_many
 from vkssp.gpu.device import Device
 from vkssp.gpu.device_array import DeviceArray
 from vkssp.gpu.exporting import shared_blocks
 from vkssp.graph import Uint32s
 from vkssp.memory import require
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import ends_by_position, is_name, nodes_of
+from vkssp.prepared.terminals import ends_by_position, nodes_of
 from vkssp.solver.row_maker import fitting
-from vkssp.solver.tables import found_pairs, gathered, rows
+from vkssp.solver.tables import found_pairs, gathered, many_or_one, rows
 
 if TYPE_CHECKING:
     from vkssp.solver.session import Session
@@ -31,14 +29,9 @@ _CURE = "ask for fewer rows at a time"
 def distances_on_device(solver: Solver, source: Any, limit: Any) -> DeviceArray:
     """Return the distances to every node on the device; see `vkssp.Solver.distances_on_device`."""
     graph = solver.graph
-    if isinstance(source, Iterator):
-        source = list(source)
-    elif not is_many(source) and hasattr(source, "__array__"):
-        source = np.asarray(source)[()]
-    if is_many(source) and not is_name(graph, source):
-        first = next(iter(source), None)
-        if not is_many(first) or is_name(graph, first):
-            return _rows(solver, nodes_of(graph, source, "sources"), None, limit)
+    source, are_nodes = many_or_one(graph, source)
+    if are_nodes:
+        return _rows(solver, nodes_of(graph, source, "sources"), None, limit)
     session = solver.session
     with session.holding():
         graph = solver.graph

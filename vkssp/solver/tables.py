@@ -133,18 +133,28 @@ def rows(
     return fitting(source.row_blocks(graph, seeds, nodes, limit=limit, into=into), source.distance_type)
 
 
-def distances(solver: RowSource, source: Any, limit: Any, chunked: bool) -> Distances | Iterator[Distances]:
-    """Return the distances from one node, many nodes or seeds to every node; see `vkssp.Solver.distances`."""
-    graph = solver.graph
+def many_or_one(graph: Graph, source: Any) -> tuple[Any, bool]:
+    """Return the source of `distances` as something that can be read again, and whether it is nodes with a row each.
+
+    Otherwise it is a node, or seeds that have one row together.
+    """
     if isinstance(source, Iterator):
         source = list(source)
     elif not is_many(source) and hasattr(source, "__array__"):
         source = np.asarray(source)[()]
-    if is_many(source) and not is_name(graph, source):
-        first = next(iter(source), None)
-        if not is_many(first) or is_name(graph, first):
-            nodes = nodes_of(graph, source, "sources")
-            return _table(solver, nodes, np.arange(graph.num_nodes, dtype=np.uint32), limit, chunked)
+    if not is_many(source) or is_name(graph, source):
+        return source, False
+    first = next(iter(source), None)
+    return source, not is_many(first) or is_name(graph, first)
+
+
+def distances(solver: RowSource, source: Any, limit: Any, chunked: bool) -> Distances | Iterator[Distances]:
+    """Return the distances from one node, many nodes or seeds to every node; see `vkssp.Solver.distances`."""
+    graph = solver.graph
+    source, are_nodes = many_or_one(graph, source)
+    if are_nodes:
+        nodes = nodes_of(graph, source, "sources")
+        return _table(solver, nodes, np.arange(graph.num_nodes, dtype=np.uint32), limit, chunked)
     if flag(chunked, "chunked"):
         raise QueryError("chunked is for many sources; leave it out, or give a list of node ids")
     with solver.holding():
