@@ -28,7 +28,7 @@ from unittest.mock import patch
 import numpy as np
 import numpy.typing as npt
 
-from vkssp import UNREACHABLE, Graph, QueryError, Solver, prepare
+from vkssp import UNREACHABLE, Graph, QueryError, Solver, SolverPool, prepare
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
@@ -273,6 +273,24 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
             check(np.array_equal(solver.distances(one), reference.distances(one)), f"distances from {one}")
 
 
+def pooled(graph: Graph, devices: str, record: Record, args: argparse.Namespace) -> None:
+    """Time the large table by several devices of the machine together."""
+    rng = np.random.default_rng(args.seed)
+    rows, columns = (rng.integers(0, graph.num_nodes, count) for count in args.table)
+    name = f"a table of {len(rows):,} by {len(columns):,}"
+    with SolverPool(graph, "phast", devices) as pool, Solver(graph, "dijkstra", "cpu") as reference:
+        record.time(
+            f"{name}, {len(pool.devices)} devices",
+            7,
+            lambda _: pool.table(rows, columns),
+            nbytes=4 * len(rows) * len(columns),
+            warm_up=3,
+        )
+        found = pool.table(rows, columns)
+        for row in np.linspace(0, len(rows) - 1, CHECKED).astype(int):
+            check(np.array_equal(found[row], reference.distances(int(rows[row]))[columns]), "row of a pool's table")
+
+
 def joined(graph: Graph) -> npt.NDArray[np.int64]:
     """Return nodes with paths from each to all others: those that a node reaches, and that reach it."""
     backward = Graph.from_edges(graph.head, graph.tail, np.ones(graph.num_arcs, np.uint32), num_nodes=graph.num_nodes)
@@ -332,6 +350,7 @@ def main() -> int:
     parser.add_argument("--table", type=int, nargs=2, default=sizes, metavar=("S", "T"), help=what)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest)")
+    parser.add_argument("--pool", metavar="DEVICES", help="also the large table by several devices, as 'all' or '0,1'")
     parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
     args = parser.parse_args()
 
@@ -349,6 +368,8 @@ def main() -> int:
         with Device(args.device) as device:
             algorithm = unprepared(graph, device, record, args)
             prepared(ready, device, record, args)
+            if args.pool:
+                pooled(ready, args.pool, record, args)
             limits(device, record, args.calls)
             result = where_and_when(device)
         result |= {"graph": args.graph, "digest": digest(graph), "nodes": graph.num_nodes, "arcs": graph.num_arcs}
