@@ -4,8 +4,8 @@
   vkssp tune && scripts/compare_tuned.py --graph road:1024 --json gain.json
 
 Each measurement of `vkssp tune` runs with the defaults and with the kept values in turn, in rounds with new solvers,
-whose two logical devices take turns at the values: the one that is opened first can be slower by a tenth. All answers
-are compared with those of the CPU. A measurement that reads none of the kept values tells what the comparison is worth.
+whose two logical devices take turns at the values. All answers are compared with those of the CPU. A measurement that
+reads none of the kept values tells what the comparison is worth.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def compare_in_rounds(
         by_default, by_tuned = devices[:: -1 if number % 2 else 1]
         by_default.tuned, by_tuned.tuned = values
         with judge.asking(case, by_default) as usual, judge.asking(case, by_tuned) as tuned:
-            found.append(compare(usual, tuned, expected))
+            found.append(compare(usual, tuned, expected, is_candidate_first=number % 2 > 0))
     return Comparison.of([one.best_ms for one in found], [one.candidate_ms for one in found])
 
 

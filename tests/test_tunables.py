@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let little be measured, on small graphs, and each candidate be better than the one before."""
     measure_only(monkeypatch, ["near_far.delta_per_mean"], ["search by queues", "sweeping search"])
 
-    def compare(best: Any, candidate: Any, expected: Any, *_: Any) -> Comparison:
+    def compare(best: Any, candidate: Any, expected: Any, *_: Any, **__: Any) -> Comparison:
         if not np.array_equal(best(), expected) or not np.array_equal(candidate(), expected):
             raise tuning.WrongAnswersError("wrong")
         return Comparison(10.0, 1.0, 0.5)
@@ -208,7 +209,7 @@ def test_only_values_that_new_times_confirm_are_kept(
         opened.append(where)
         yield lambda: np.zeros(1)
 
-    def compare(best: Any, candidate: Any, expected: Any, runs: int) -> Comparison:
+    def compare(best: Any, candidate: Any, expected: Any, runs: int, **_: Any) -> Comparison:
         name, place = asked[-1]
         if runs > 5:  # the search
             return Comparison(10.0, 8.0, 0.5)
@@ -248,7 +249,7 @@ def test_constants_that_are_not_used_are_not_tried(device: Device, monkeypatch: 
 
 def test_new_weights_of_graphs_with_real_weights_are_verified(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     measure_only(monkeypatch, ["customization.workgroup_size"], ["customization"])
-    monkeypatch.setattr(tuning, "compare", lambda *_: Comparison(1.0, 1.0, 0.0))
+    monkeypatch.setattr(tuning, "compare", lambda *_, **__: Comparison(1.0, 1.0, 0.0))
     seen = []
     ask = JUDGES["customization"].ask
 
@@ -268,6 +269,17 @@ def test_comparisons_verify_all_answers_and_need_more_than_the_spread() -> None:
         tuning.compare(lambda: np.array([1]), lambda: np.array([next(answers)]), np.array([1]))
     assert Comparison(10.0, 8.0, 1.0).is_better
     assert not Comparison(10.0, 8.0, 2.5).is_better and not Comparison(10.0, 9.9, 0.0).is_better
+
+
+def test_each_timed_run_follows_one_of_the_other_kind() -> None:
+    calls: list[str] = []
+
+    def asking(name: str) -> Callable[[], Any]:
+        return lambda: calls.append(name) or np.array([1])
+
+    tuning.compare(asking("best"), asking("candidate"), np.array([1]), 3)
+    runs = [len(list(run)) for _, run in groupby(calls)]
+    assert len(set(runs[-6:])) == 1 and runs[-1] > 1
 
 
 def test_arguments_are_checked(device: Device) -> None:
