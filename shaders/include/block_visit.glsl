@@ -24,7 +24,7 @@ struct Other {
 };
 
 layout(std430, binding = BLOCKS_BINDING) coherent buffer Distances { uint dist[]; };
-// of each node, see Record
+// RECORD_QUADS of each node, see Quad
 layout(std430, binding = BLOCKS_BINDING + 1) readonly restrict buffer Records { uvec4 records[]; };
 layout(std430, binding = BLOCKS_BINDING + 2) readonly restrict buffer Others { Other others[]; };
 // Others of a block: leaving, staying.
@@ -37,6 +37,7 @@ layout(constant_id = 2) const uint BLOCK = 1024;
 layout(constant_id = 3) const uint ROUNDS = 32;
 layout(constant_id = 4) const uint PLACE_BITS = 10;
 layout(constant_id = 5) const uint ROUNDS_AT_ONCE = 1;  // without a barrier between them
+layout(constant_id = 6) const uint RECORD_QUADS = 1;    // quads of arcs in the record of a node
 #define RELAX_READS_FIRST 0
 #define ARCS_AT_ONCE 1
 #include "improve.glsl"
@@ -70,27 +71,36 @@ void set_changed(uint flag) {
     atomicStore(changed[flag], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
-// Some arcs of a node that stay in its block: the places of the heads, and the weights. A free part of a record leads
+// Four arcs of a node that stay in its block: the places of the heads, and the weights. A free part of a record leads
 // back to the node.
-struct Record {
+struct Quad {
     uvec4 place, weight;
 };
 
-// Unpack a record. Each word holds the weight and, in the low bits, the place.
-Record unpack(uvec4 words) {
-    return Record(words & ((1u << PLACE_BITS) - 1), words >> PLACE_BITS);
+// Unpack a quad of a record. Each word holds the weight and, in the low bits, the place.
+Quad unpack(uvec4 words) {
+    return Quad(words & ((1u << PLACE_BITS) - 1), words >> PLACE_BITS);
 }
 
-// Relax the arcs of a record. There is no branch and no read before: four atomic operations take as long as one, and a
-// search spends most of its time here.
-void relax_record(Record record, uint distance) {
-    uvec4 through, before;
-    uint room = UNREACHABLE - distance;  // a sum that does not fit becomes UNREACHABLE
-    for (uint i = 0; i < 4; ++i) through[i] = distance + min(record.weight[i], room);
-    for (uint i = 0; i < 4; ++i) before[i] = atomicMin(block_dist[record.place[i]], through[i]);
+// Return the distances through the arcs of a quad; a sum that does not fit becomes UNREACHABLE.
+uvec4 through_quad(Quad quad, uint distance) {
+    return distance + min(quad.weight, uvec4(UNREACHABLE - distance));
+}
+
+// Relax the arcs of a quad, and return the distances before. There is no branch and no read before: many atomic
+// operations take as long as one, and a search spends most of its time here.
+uvec4 relax_quad(Quad quad, uint distance) {
+    uvec4 through = through_quad(quad, distance), before;
+    for (uint i = 0; i < 4; ++i) before[i] = atomicMin(block_dist[quad.place[i]], through[i]);
+    return before;
+}
+
+// Note whether the arcs of a quad improved distances, given the distances before.
+void note_changes(Quad quad, uint distance, uvec4 before) {
+    uvec4 through = through_quad(quad, distance);
     for (uint i = 0; i < 4; ++i) {
         changes = changes || through[i] < before[i];
-        if (COUNTING > 0 && record.weight[i] != NO_ARC) {
+        if (COUNTING > 0 && quad.weight[i] != NO_ARC) {
             ++relaxed;
             if (through[i] < before[i]) ++improved_count;
         }
@@ -98,9 +108,12 @@ void relax_record(Record record, uint distance) {
 }
 
 // Set `sum_overflow` if a sum does not fit.
-void check_sums(Record record, uint distance) {
-    for (uint i = 0; i < 4; ++i) {
-        if (record.weight[i] != NO_ARC && extend(distance, record.weight[i]) == UNREACHABLE) sum_overflow = true;
+void check_sums(uint node, uint distance) {
+    for (uint i = 0; i < RECORD_QUADS; ++i) {
+        Quad quad = unpack(records[node * RECORD_QUADS + i]);
+        for (uint j = 0; j < 4; ++j) {
+            if (quad.weight[j] != NO_ARC && extend(distance, quad.weight[j]) == UNREACHABLE) sum_overflow = true;
+        }
     }
 }
 
@@ -146,13 +159,15 @@ void visit(uint block, uint first_of_search) {
     // For this invocation's nodes: their records, the distances that their arcs were relaxed with, the distances below
     // which they have work, and a bit for each node that has relaxed its arcs. All are in registers as long as the
     // loops over them are unrolled.
-    Record record[NODES_EACH];
+    Quad record[NODES_EACH * RECORD_QUADS];
     uint last[NODES_EACH], limit[NODES_EACH], working = 0;
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
         uint place = lid + k * WORKGROUP_SIZE;
         last[k] = limit[k] = 0;  // a place without a node never works
         if (place >= count) continue;
-        record[k] = unpack(records[base + place]);
+        [[unroll]] for (uint i = 0; i < RECORD_QUADS; ++i) {
+            record[k * RECORD_QUADS + i] = unpack(records[(base + place) * RECORD_QUADS + i]);
+        }
         last[k] = relaxed_with[slot + base + place];
         limit[k] = min(last[k], reach());
         block_dist[place] = block_found[place] = dist[slot + base + place];
@@ -179,7 +194,13 @@ void visit(uint block, uint first_of_search) {
                 if (COUNTING > 0) ++worked;
                 last[k] = limit[k] = distance;
                 working |= 1u << k;
-                relax_record(record[k], distance);
+                uvec4 before[RECORD_QUADS];
+                [[unroll]] for (uint i = 0; i < RECORD_QUADS; ++i) {
+                    before[i] = relax_quad(record[k * RECORD_QUADS + i], distance);
+                }
+                [[unroll]] for (uint i = 0; i < RECORD_QUADS; ++i) {
+                    note_changes(record[k * RECORD_QUADS + i], distance, before[i]);
+                }
             }
         }
         relax_staying();
@@ -207,7 +228,7 @@ void visit(uint block, uint first_of_search) {
             continue;
         }
         relaxed_with[slot + base + place] = distance;
-        if (distance >= UNREACHABLE - heaviest) check_sums(unpack(records[base + place]), distance);
+        if (distance >= UNREACHABLE - heaviest) check_sums(base + place, distance);
     }
     buffer_barrier();  // otherwise improvements in the block might seem new to the arcs that stay
     relax_others(others_of_block.x, others_of_block.y, first_of_search);

@@ -25,13 +25,13 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
-from vkssp.prepared.blocks import OTHER_BYTES, RANGES_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
+from vkssp.prepared.blocks import MOST_RECORD, OTHER_BYTES, RANGES_BYTES, RECORD, bytes_in_blocks, place_bits, record_for
 from vkssp.prepared.bucket_width import DELTA, default_delta, first_bucket
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import DAVIDSON, NIKLAUS
 
 #: Specialization constants of shaders/include/block_visit.glsl.
-BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
+BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT, QUADS_CONSTANT = 2, 3, 4, 5, 6
 #: Largest number of nodes of an invocation, which keeps a dozen words of each in registers.
 MOST_NODES_EACH = 16
 #: Largest number of arcs of a path between neighbouring crossings.
@@ -66,14 +66,14 @@ def default_bucket(renumbered: RenumberedGraph, device: Device) -> int:
     return default_delta(renumbered.spread.mean, device.tuned["block_resident.delta_per_mean"] * chain)
 
 
-def missing_bytes(graph: DeviceGraph, block: int, *, at_most: bool) -> int:
+def missing_bytes(graph: DeviceGraph, block: int, record: int = RECORD, *, at_most: bool) -> int:
     """Return the bytes of a graph's blocks of `block` nodes, or a quick bound; 0 if the device has the blocks."""
     renumbered = graph.renumbered
     if at_most:
-        of_arcs = RECORD_BYTES * renumbered.num_nodes + OTHER_BYTES * renumbered.num_arcs
+        of_arcs = 4 * record * renumbered.num_nodes + OTHER_BYTES * renumbered.num_arcs
     else:
-        of_arcs = sum(bytes_in_blocks(renumbered.first_out, renumbered.arcs, block))
-    return graph.missing(block, of_arcs + RANGES_BYTES * -(-renumbered.num_nodes // block))
+        of_arcs = sum(bytes_in_blocks(renumbered.first_out, renumbered.arcs, block, record))
+    return graph.missing((block, record), of_arcs + RANGES_BYTES * -(-renumbered.num_nodes // block))
 
 
 class BlockResident(DeviceAlgorithm):
@@ -92,6 +92,7 @@ class BlockResident(DeviceAlgorithm):
         Parameter("block", 1, 16384, None, "nodes of a block", power_of_two=True),
         Parameter("rounds", 1, 65535, None, "rounds of a visit at most, but for those that are made at once"),
         Parameter("rounds_at_once", 1, 1024, None, "rounds between two barriers of the workgroup"),
+        Parameter("record", 1, MOST_RECORD, None, "arcs of a node that an invocation keeps, rounded up to quads"),
         WORKGROUP_SIZE,
         WORKGROUPS,
     )
@@ -119,7 +120,12 @@ class BlockResident(DeviceAlgorithm):
     def _graph_bytes(self, *, at_most: bool) -> int:
         _, block = self._sizes()
         own = 28 * -(-self._num_nodes // block)
-        return own + missing_bytes(self._graph, block, at_most=at_most)
+        return own + missing_bytes(self._graph, block, self._record(), at_most=at_most)
+
+    def _record(self) -> int:
+        """Return the number of arcs of a record."""
+        wanted = self._parameters["record"]
+        return -(-wanted // RECORD) * RECORD if wanted else record_for(self._num_nodes, self._graph.renumbered.num_arcs)
 
     def _sizes(self) -> tuple[int, int]:
         """Return the sizes of a workgroup and of a block."""
@@ -150,7 +156,7 @@ class BlockResident(DeviceAlgorithm):
         self.parts.append(self._seed_blocks)
         kernel = self._kernel(
             "block_resident",
-            *(self.terminals, self.distances, *graph.blocks(self.block)),
+            *(self.terminals, self.distances, *graph.blocks(self.block, self._record())),
             *(self._relaxed_with, self._blocks, self._lists),
             workgroup_size=size,
             push_constants=3,
@@ -159,6 +165,7 @@ class BlockResident(DeviceAlgorithm):
                 ROUNDS_CONSTANT: rounds,
                 BITS_CONSTANT: place_bits(self.block),
                 AT_ONCE_CONSTANT: min(at_once, rounds),
+                QUADS_CONSTANT: self._record() // RECORD,
             },
             shared_bytes=8 * self.block + SHARED_BESIDES,
         )

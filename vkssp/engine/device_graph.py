@@ -52,8 +52,9 @@ class DeviceGraph(Resource):
         # Made before all algorithms on the graph, and so closed after them, although its buffers are made later.
         self._arrays = Resource(self)
         self._lock = ReentrantLock()
-        self._things: dict[str | int, Any] = {}
-        self._words: dict[int, npt.NDArray[np.int64]] = {}  # places of the arcs in blocks, by size of a block
+        self._things: dict[str | tuple[int, int], Any] = {}
+        # Places of the arcs in blocks, by the sizes of a block and of a record.
+        self._words: dict[tuple[int, int], npt.NDArray[np.int64]] = {}
         self._reweigher: Reweigher | None = None
         self._place_in: dict[str, npt.NDArray[np.int64]] = {}  # places of the arcs by head
 
@@ -118,16 +119,16 @@ class DeviceGraph(Resource):
         rows: Array = self.shared("rows", make)
         return rows
 
-    def blocks(self, block: int) -> list[Buffer]:
-        """Return records, other arcs and their ranges for blocks of `block` nodes, see `Blocks`."""
+    def blocks(self, block: int, record: int = RECORD) -> list[Buffer]:
+        """Return records of `record` arcs, other arcs and their ranges for blocks of `block` nodes, see `Blocks`."""
 
         def make() -> list[Buffer]:
             renumbered = self.renumbered
-            found = make_blocks(renumbered.first_out, renumbered.arcs, block)
+            found = make_blocks(renumbered.first_out, renumbered.arcs, block, record)
             names = {"the records": found.records, "the other arcs": found.others, "the ranges of blocks": found.ranges}
             return self.upload(names)
 
-        buffers: list[Buffer] = self.shared(block, make)
+        buffers: list[Buffer] = self.shared((block, record), make)
         return buffers
 
     def incoming(self) -> tuple[Buffer, Array, Any]:
@@ -188,7 +189,7 @@ class DeviceGraph(Resource):
             block, or if an algorithm shares data here that may depend on weights in an unknown manner.
         """
         with self._lock.held():
-            blocks = {name for name in self._things if isinstance(name, int)}
+            blocks = {name for name in self._things if isinstance(name, tuple)}
             is_same = self.has_weights_of is not None and renumbered.arc is self.renumbered.arc
             if not is_same or not self._things.keys() - blocks <= _REWEIGHTED:
                 return False
@@ -199,8 +200,8 @@ class DeviceGraph(Resource):
             given = changed
             if changed is not None:
                 changed = renumbered.kept(changed)
-            for block in blocks:
-                if not self._reweight_blocks(block, renumbered, changed):
+            for sizes in blocks:
+                if not self._reweight_blocks(sizes, renumbered, changed):
                     return False
             if "arcs" in self._things:
                 if changed is None:
@@ -223,29 +224,32 @@ class DeviceGraph(Resource):
             self.has_weights_of = renumbered
             return True
 
-    def _reweight_blocks(self, block: int, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
-        """Replace the weights in the blocks of `block` nodes, and return whether all fit into their records."""
-        if block not in self._words:
-            self._words[block] = words_in_blocks(self.renumbered.first_out, self.renumbered.arcs, block)
+    def _reweight_blocks(
+        self, sizes: tuple[int, int], renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None
+    ) -> bool:
+        """Replace the weights in blocks, given the sizes of block and record; return whether all fit into records."""
+        block, record = sizes
+        if sizes not in self._words:
+            self._words[sizes] = words_in_blocks(self.renumbered.first_out, self.renumbered.arcs, block, record)
         place = slice(None) if changed is None else renumbered.places(changed)
-        word, arcs = self._words[block][place], renumbered.arcs[place]
-        end, bits = RECORD * renumbered.num_nodes, place_bits(block)
+        word, arcs = self._words[sizes][place], renumbered.arcs[place]
+        end, bits = record * renumbered.num_nodes, place_bits(block)
         in_record, other = np.flatnonzero((word >= 0) & (word < end)), np.flatnonzero(word >= end)
         head, weight = arcs[in_record].T
         if (weight >= UNREACHABLE >> bits).any():
             return False
         assert self._reweigher is not None
-        records, others, _ = self._things[block]
+        records, others, _ = self._things[sizes]
         values = (weight << np.uint32(bits)) | (head & np.uint32(block - 1))
         self._reweigher.put(records, values, word[in_record], stride=1, offset=0)
         self._reweigher.put(others, arcs[other, 1], word[other] - end, stride=3, offset=2)
         return True
 
-    def missing(self, name: str | int, nbytes: int) -> int:
+    def missing(self, name: str | tuple[int, int], nbytes: int) -> int:
         """Return `nbytes`, or 0 if the device has the array of this name already."""
         return 0 if name in self._things else nbytes
 
-    def shared(self, name: str | int, make: Callable[[], Any]) -> Any:
+    def shared(self, name: str | tuple[int, int], make: Callable[[], Any]) -> Any:
         """Return the result of `make`, or the earlier result under this name if there is one."""
         with self._lock.held():
             if name not in self._things:

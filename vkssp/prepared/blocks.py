@@ -1,7 +1,7 @@
 """Arcs of a graph in the layout of block_resident: by blocks of nodes with consecutive ids.
 
-For most nodes of a road network, all arcs that stay in the node's block fit into a record of four words. A search reads
-a record at once, instead of the ends of a row first and then its arcs. Lists for each block have the other arcs: those
+For most nodes of a road network, all arcs that stay in the node's block fit into a record of four words; a graph with
+more arcs for each node has longer records. A search reads a record at once, instead of the ends of a row first and then its arcs. Lists for each block have the other arcs: those
 that leave the block, and those that stay in it but are too heavy for a word or too many for the record.
 """
 
@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE
 
-#: Arcs of a record, the components of a uvec4 in shaders/algorithms/block_resident.comp.
-RECORD = 4
-#: Bytes of a record, of an arc outside of records, and of a block's ranges of such arcs.
+#: Arcs of a short record, the components of a uvec4 in shaders/include/block_visit.glsl, and of the longest one.
+RECORD, MOST_RECORD = 4, 16
+#: Bytes of a short record, of an arc outside of records, and of a block's ranges of such arcs.
 RECORD_BYTES, OTHER_BYTES, RANGES_BYTES = 4 * RECORD, 12, 16
 # Nodes whose arcs are processed at once, so that temporary arrays are small and stay in the caches.
 NODES_AT_ONCE = 1 << 18
@@ -30,9 +30,9 @@ class Blocks:
     Attributes
     ----------
     records : numpy.ndarray
-        Up to four arcs of each node that stay in its block. The low `place_bits` bits of a word are the place of the
+        Some arcs of each node that stay in its block. The low `place_bits` bits of a word are the place of the
         head in the block, the others are the weight. A word with the highest weight and the node's own place stands
-        for no arc. Shape (num_nodes, 4), uint32.
+        for no arc. Shape (num_nodes, arcs of a record), uint32.
     others : numpy.ndarray
         Place of the tail in its block, head, and weight of each other arc, shape (k, 3), uint32.
     ranges : numpy.ndarray
@@ -50,7 +50,19 @@ def place_bits(block: int) -> int:
     return max(1, block.bit_length() - 1)
 
 
-def make_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> Blocks:
+def record_for(num_nodes: int, num_arcs: int) -> int:
+    """Return the number of arcs of a record that suits most nodes of a graph.
+
+    Free parts of a record cost as much as arcs, and arcs outside of records cost more: as many as the mean, and a
+    little more, since degrees vary.
+    """
+    quads = -(-(num_arcs + 0.6 * num_nodes) // (RECORD * max(1, num_nodes)))
+    return int(min(RECORD * max(1, quads), MOST_RECORD))
+
+
+def make_blocks(
+    first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int, record: int = RECORD
+) -> Blocks:
     """Return the arcs of a graph by blocks.
 
     Parameters
@@ -61,15 +73,17 @@ def make_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32],
         Head and weight of each arc, shape (num_arcs, 2), uint32.
     block : int
         Nodes of a block, a power of two.
+    record : int
+        Arcs of a record, a multiple of `RECORD`.
     """
     num_nodes, bits = len(first_out) - 1, place_bits(block)
-    records = np.empty((num_nodes, RECORD), np.uint32)
+    records = np.empty((num_nodes, record), np.uint32)
     free = np.uint32(UNREACHABLE >> bits << bits & UNREACHABLE)
     nodes = np.arange(num_nodes, dtype=np.uint32)
     records[:] = (nodes & np.uint32(block - 1) | free)[:, None]
     counts = np.zeros((-(-num_nodes // block), 2), np.int64)
     others = [np.empty((0, 3), np.uint32)]
-    for some in _dealt(first_out, arcs, block):
+    for some in _dealt(first_out, arcs, block, record):
         head, weight = arcs[some.kept].T
         records.reshape(-1)[some.word] = weight << np.uint32(bits) | head & np.uint32(block - 1)
         others.append(np.column_stack([some.tail & np.uint32(block - 1), arcs[some.other]]))
@@ -80,7 +94,7 @@ def make_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32],
 
 
 def words_in_blocks(
-    first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int
+    first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int, record: int = RECORD
 ) -> npt.NDArray[np.int64]:
     """Return the place at which `make_blocks` puts each arc.
 
@@ -91,18 +105,20 @@ def words_in_blocks(
         `others`, or -1 for a loop; shape (num_arcs,), int64.
     """
     result = np.full(len(arcs), -1, np.int64)
-    count = RECORD * (len(first_out) - 1)
-    for some in _dealt(first_out, arcs, block):
+    count = record * (len(first_out) - 1)
+    for some in _dealt(first_out, arcs, block, record):
         result[some.kept] = some.word
         result[some.other] = np.arange(count, count + len(some.other))
         count += len(some.other)
     return result
 
 
-def bytes_in_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> tuple[int, int]:
+def bytes_in_blocks(
+    first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int, record: int = RECORD
+) -> tuple[int, int]:
     """Return the bytes that `make_blocks` would take for records and for other arcs."""
-    others = sum(len(some.other) for some in _dealt(first_out, arcs, block))
-    return RECORD_BYTES * (len(first_out) - 1), OTHER_BYTES * others
+    others = sum(len(some.other) for some in _dealt(first_out, arcs, block, record))
+    return 4 * record * (len(first_out) - 1), OTHER_BYTES * others
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +143,9 @@ class _Dealt:
     counts: npt.NDArray[np.int64]
 
 
-def _dealt(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> Iterator[_Dealt]:
+def _dealt(
+    first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int, record: int
+) -> Iterator[_Dealt]:
     """Yield the places of arcs, for some whole blocks at a time."""
     num_nodes, bits = len(first_out) - 1, place_bits(block)
     step = max(NODES_AT_ONCE, block)
@@ -143,12 +161,12 @@ def _dealt(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], bloc
         fits = stays & (weight < np.uint32(UNREACHABLE >> bits)) & ~is_loop
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(fits)])
         slot = before[:-1] - np.repeat(before[offset[:-1]], degree)
-        is_kept = fits & (slot < RECORD)
+        is_kept = fits & (slot < record)
         kept, other = np.flatnonzero(is_kept), np.flatnonzero(~is_kept & ~is_loop)
         # Arcs that leave a block come before arcs that stay in it.
         key = (tail[other].astype(np.int64) - first) // block * 2 + stays[other]
         order = np.argsort(key, kind="stable")
         blocks = slice(first // block, -(-end // block))
         counts = np.bincount(key, minlength=2 * (blocks.stop - blocks.start)).reshape(-1, 2)
-        word = RECORD * tail[kept].astype(np.int64) + slot[kept]
+        word = record * tail[kept].astype(np.int64) + slot[kept]
         yield _Dealt(begin + kept, word, begin + other[order], tail[other[order]], blocks, counts)
