@@ -60,10 +60,24 @@ def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
 
 
 class Afterwards(Protocol):
-    """Work that follows a search in the same submissions."""
+    """Work that follows a search in the same submissions, and finds the distances of further nodes.
+
+    Attributes
+    ----------
+    num_further : int
+        Number of nodes whose distances follow those of the graph in the buffer of distances.
+    """
+
+    num_further: int
+
+    def begins_like(self) -> object:
+        """Return the value that `begin` and `start` depend on; if it is unchanged, nothing is recorded again."""
 
     def begin(self, recording: Recording) -> None:
         """Record the preparation at the beginning of a search; a barrier from transfers to kernels follows it."""
+
+    def start(self, recording: Recording, distances: Buffer, state: Buffer) -> None:
+        """Record kernels that write distances of further nodes before the first iteration; a barrier follows them."""
 
     def finish(self, recording: Recording, state: Buffer) -> None:
         """Record the work at the end of every batch; only its result after the state says "done" counts."""
@@ -102,7 +116,7 @@ class DeviceAlgorithm(Resource):
     Attributes
     ----------
     distances : Buffer
-        Distances, by node.
+        Distances, by node; then those of further nodes that `afterwards` finds.
     terminals : Buffer
         Seeds and targets of the last search.
     state : Buffer
@@ -144,7 +158,7 @@ class DeviceAlgorithm(Resource):
         super().__init__(owner or graph)
         self.distance_type, self._unreachable = distance_type, distance_type.unreachable
         self._layout = widened(self.STATE, {"best", *self.DISTANCES}, distance_type)
-        self._afterwards = afterwards
+        self._afterwards, self._num_further = afterwards, 0 if afterwards is None else afterwards.num_further
         self._graph, self._counting, self._num_nodes = graph, counting, graph.num_nodes
         self._parameters = {parameter.name: parameter.default for parameter in self.PARAMETERS} | parameters
         self._device = graph.device
@@ -169,6 +183,7 @@ class DeviceAlgorithm(Resource):
     def _require_memory(self) -> None:
         """Raise `DeviceError` if the device has too little memory, before any is allocated."""
         own = (self.distance_type.nbytes + self.OWN_BYTES) * self._num_nodes
+        own += self.distance_type.nbytes * self._num_further
         if own + self._graph_bytes(at_most=True) > self._device.free_bytes():
             self._device.require(int(own) + self._graph_bytes(at_most=False), f"{self.NAME} on this graph")
 
@@ -179,7 +194,7 @@ class DeviceAlgorithm(Resource):
         return graph.missing("first_out", rows) + graph.missing("arcs", arcs)
 
     def _make(self) -> None:
-        num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0)
+        num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0) + self._num_further
         self.distances = self._buffer("the distances", self.distance_type.nbytes * num_distances)
         most = 4 * self.distance_type.nbytes * MAX_TERMINALS
         self.terminals = Buffer(self._device, most, mapped=True, name="the terminals", owner=self)
@@ -311,15 +326,19 @@ class DeviceAlgorithm(Resource):
             recording.push(start, len(seeds))
             groups = -(-len(seeds) // start.kernel.workgroup_size)
             recording.dispatch(min(groups, self._device.limits.workgroups))
+            if self._afterwards is not None:
+                self._afterwards.start(recording, self.distances, self.state)
             recording.barrier()
 
+        further = None if self._afterwards is None else self._afterwards.begins_like()
         while True:
             # Set in each round: parts that were made again can have other initial values.
             self._first.view()[:] = 0
             loop = {"best": self._unreachable, "num_seeds": len(seeds), "num_targets": len(targets)}
             for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
                 initial[name] = value
-            state, milliseconds, self._trace = self.loop.run(begin, self._begins_like(seeds), to_all=not targets)
+            key = (*self._begins_like(seeds), further)
+            state, milliseconds, self._trace = self.loop.run(begin, key, to_all=not targets)
             if not state["cut_short"]:
                 break
             self._spread()

@@ -1,12 +1,13 @@
-"""Searches on a reduced graph: any device algorithm on the core, then one dispatch for the distances of all nodes.
+"""Searches on a reduced graph: any device algorithm on the core, then some dispatches for the distances of all nodes.
 
-This dispatch, and a short one for removed nodes near the seeds, are at the end of every batch of the loop. The first
-does nothing before the search in the core ends. A submission of its own would cost the host more time than the dispatch
-costs the device.
+A graph is reduced twice: dead ends and chains leave it (`prepared.reduction`), and then nodes with few neighbours, round
+by round (`prepared.elimination`). The dispatches, one for each round and one for dead ends and chains, and a short one
+for removed nodes near the seeds, are at the end of every batch of the loop. They do nothing before the search in the
+core ends. A submission of their own would cost the host more time than they cost the device.
 
-If a seed is a removed node, the CPU searches its component (`reduction_seeds`). The distances found there, and seeds at
-the core nodes around the component, take the place of the seed. The core nodes of its record take the place of a target
-that is a removed node.
+If a seed is a removed node, the CPU searches its component (`reduction_seeds`), and goes up from there to nodes that
+were eliminated later, until the core. The distances found there, and seeds at core nodes, take the place of the seed.
+In the same way, core nodes take the place of a target.
 
 The walk back along the distances of the whole graph needs no change. Each finite distance is the length of some walk,
 and the distance of each node of the walk is at most the length of the walk up to the node. For core nodes this follows
@@ -36,13 +37,16 @@ from vkssp.gpu.download import read_values
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.prepared.elimination import Elimination, eliminate
 from vkssp.prepared.reduction import Reduction, with_components
-from vkssp.prepared.reduction_seeds import Inside, Surroundings
+from vkssp.prepared.reduction_seeds import Climbed, Climber, Inside, Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
 # Bytes of the buffer for the nodes that seeds reach inside their components.
 _NEAR_BYTES = 32768
+# Least bytes of the copy of eliminated nodes that seeds reach, and the factor between sizes of the copy.
+_LEAST_ABOVE, _LARGER = 1024, 4
 
 
 class ReducedGraph(DeviceGraph):
@@ -54,11 +58,16 @@ class ReducedGraph(DeviceGraph):
         Core and records in host memory.
     surroundings : Surroundings
         Components of removed nodes, in host memory.
+    elimination : Elimination
+        What is eliminated from the core of the reduction, in host memory.
     core : DeviceGraph
-        The core.
+        The core of the elimination.
     records : Buffer
-        The records, 16 bytes for each node. Core nodes have records, too. They are few if a reduction pays, and with
-        them no index of removed nodes is needed, and all reads and writes are in order.
+        The records, 16 bytes for each node, with places of the elimination as core nodes. Core nodes have records, too.
+        They are few if a reduction pays, and with them no index of removed nodes is needed, and all reads and writes
+        are in order.
+    arcs_in : Buffer
+        The arcs into eliminated nodes, see `Elimination.arcs_in`.
     """
 
     def __init__(
@@ -68,10 +77,16 @@ class ReducedGraph(DeviceGraph):
         self.reduction = reduction
         self.surroundings = renumbered.derived("surroundings", lambda: Surroundings(reduction, renumbered))
         try:
-            device.require(reduction.records.nbytes + 4 * self.num_nodes, "this reduced graph")
-            core = renumbered.derived("core", lambda: RenumberedGraph(reduction.core, "natural", keep=renumbered.keeps))
+            self.elimination: Elimination = renumbered.derived("elimination", lambda: eliminate(reduction.core))
+            place, arcs_in = self.elimination.place, self.elimination.arcs_in
+            device.require(reduction.records.nbytes + arcs_in.nbytes + 4 * self.num_nodes, "this reduced graph")
+            remaining = self.elimination.core
+            core = renumbered.derived("core", lambda: RenumberedGraph(remaining, "natural", keep=renumbered.keeps))
             self.core = DeviceGraph(device, core, self)
-            (self.records,) = self.upload({"the records of removed nodes": reduction.records})
+            records = reduction.records.copy()
+            records[:, ::2] = place[records[:, ::2]]
+            arrays = {"the records of removed nodes": records, "the arcs into eliminated nodes": arcs_in}
+            self.records, self.arcs_in = self.upload(arrays)
         except BaseException:
             self.close()
             raise
@@ -136,7 +151,10 @@ class ReducedSearch(Resource):
         super().__init__(graph)
         self._graph, self._counting, self._device = graph, counting, graph.device
         self._is_traced = False
-        self._expansion: tuple[Bindings, Bindings] | None = None
+        self._expansion: tuple[Bindings, Bindings, Bindings] | None = None
+        self._begins: Bindings | None = None
+        self.num_further = len(graph.elimination.place) - graph.elimination.core.num_nodes
+        self._climber = Climber(graph.elimination)
         try:
             self._device.require(4 * graph.num_nodes, "a search on this reduced graph")
             self._make()
@@ -152,22 +170,49 @@ class ReducedSearch(Resource):
         self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self._near = Buffer(device, _NEAR_BYTES, name="the nodes near the seeds", owner=self)
         self._near_words = Buffer(device, _NEAR_BYTES, mapped=True, name="the next nodes near the seeds", owner=self)
+        above = max(8 + 8 * self.num_further, _LEAST_ABOVE)
+        self._above = Buffer(device, above, name="the eliminated nodes near the seeds", owner=self)
+        name = "the next eliminated nodes near the seeds"
+        self._above_words = Buffer(device, above, mapped=True, name=name, owner=self)
+        self._above_bytes = _LEAST_ABOVE
         self._timestamps = Timestamps(device, 2, owner=self)
         size = min(device.tuned["flat.workgroup_size"], device.limits.workgroup_size)
         self._expand = Kernel(device, "expand", bindings=4, push_constants=1, workgroup_size=size, owner=self)
         self._lower = Kernel(device, "expand_inside", bindings=3, workgroup_size=size, owner=self)
+        self._level = Kernel(device, "expand_level", bindings=3, push_constants=4, workgroup_size=size, owner=self)
+
+    def begins_like(self) -> int:
+        """Return the size of the copy of eliminated nodes that the seeds reach; see `Afterwards`."""
+        return self._above_bytes
 
     def begin(self, recording: Recording) -> None:
-        """Record the copy of the nodes that seeds reach inside their components; see `Afterwards`."""
+        """Record the copies of the nodes that seeds reach outside of the core; see `Afterwards`."""
         recording.copy(self._near_words, self._near, _NEAR_BYTES)
+        recording.copy(self._above_words, self._above, self._above_bytes)
+
+    def start(self, recording: Recording, distances: Buffer, state: Buffer) -> None:
+        """Record the distances of eliminated nodes that the seeds reach; see `Afterwards`."""
+        if self.num_further == 0:
+            return
+        if self._begins is None:
+            self._begins = self._lower.on(self._above, distances, state)
+        recording.bind(self._begins)
+        recording.dispatch(self._groups(self._above_bytes // 8))
 
     def finish(self, recording: Recording, state: Buffer) -> None:
         """Record the computation of the distances of all nodes from those of the core; see `Afterwards`."""
         if self._expansion is None:
             core, records = self._inner.distances, self._graph.records
+            level = self._level.on(self._graph.arcs_in, core, state)
             expand = self._expand.on(core, records, self.distances, state)
-            self._expansion = expand, self._lower.on(self._near, self.distances, state)
-        expand, lower = self._expansion
+            self._expansion = level, expand, self._lower.on(self._near, self.distances, state)
+        level, expand, lower = self._expansion
+        if self._graph.elimination.levels:
+            recording.bind(level)
+        for nodes in self._graph.elimination.levels:
+            recording.push(level, *nodes)
+            recording.dispatch(self._groups(nodes.count))
+            recording.barrier()
         recording.bind(expand)
         recording.push(expand, self._graph.num_nodes)
         recording.dispatch(self._groups(self._graph.num_nodes))
@@ -181,18 +226,22 @@ class ReducedSearch(Resource):
         if places.nbytes <= self.terminals.nbytes:  # no caller asks for a path of a search with more
             self.terminals.view()[: len(places)] = places
         found = graph.surroundings.search(seeds)
-        best, through, overflow = self._targets(targets, found)
+        climbed = self._climber.climb(found.exits)
+        best, through, overflow = self._targets(targets, found, climbed)
         near = np.concatenate([[len(found.nodes), 0], np.stack([found.nodes, found.distances], axis=1).reshape(-1)])
         near = near.astype(np.uint32)
         fits_near = near.nbytes <= _NEAR_BYTES
         used = near if fits_near else near[:0]
         self._near_words.view()[:2] = 0
         self._near_words.view()[: len(used)] = used
-        # Up to two core nodes replace each terminal. If they are too many, the search only does not end early.
-        fits = not targets or len(found.exits) + len(through) <= inner.terminals.nbytes // 8
+        self._put_above(climbed)
+        # If arcs lead to no core node, a seed that is out of reach begins a search that ends at once.
+        core_seeds = list(map(tuple, climbed.cores.tolist())) or [(0, UNREACHABLE)]
+        # Some core nodes replace each terminal. If they are too many, the search only does not end early.
+        fits = not targets or len(core_seeds) + len(through) <= inner.terminals.nbytes // 8
         self._is_traced = bool(found.exits)
         if found.exits:
-            outcome = inner.search(list(found.exits.items()), list(through.items()) if fits else [])
+            outcome = inner.search(core_seeds, through if fits else [])
         else:
             names = ("iterations", *inner.COUNTERS, *(TOTALS if self._counting else ()))
             outcome = Outcome(UNREACHABLE, False, 0.0, dict.fromkeys(names, 0))
@@ -200,17 +249,32 @@ class ReducedSearch(Resource):
         beyond = False
         if not fits:
             best, beyond = self._best(targets)
+        saturated = graph.reduction.saturated or graph.elimination.saturated
         return Outcome(
             min(best, outcome.best),
-            outcome.overflow or overflow or beyond or found.overflow or graph.reduction.saturated,
+            outcome.overflow or overflow or beyond or found.overflow or climbed.overflow or saturated,
             outcome.device_ms + more_ms,
             outcome.counters,
         )
 
-    def _targets(self, targets: Sequence[Terminal], found: Inside) -> tuple[int, dict[int, int], bool]:
-        """Return the length of the best path inside a component, the targets in the core, and whether sums overflow."""
+    def _put_above(self, climbed: Climbed) -> None:
+        """Write the eliminated nodes that the seeds reach for the device."""
+        count = len(climbed.above)
+        words = self._above_words.view()
+        words[:2] = count, 0
+        words[2 : 2 + 2 * count] = climbed.above.reshape(-1)
+        self._above_bytes = _LEAST_ABOVE
+        while self._above_bytes < 8 + 8 * count:
+            self._above_bytes = min(_LARGER * self._above_bytes, words.nbytes)
+
+    def _targets(
+        self, targets: Sequence[Terminal], found: Inside, climbed: Climbed
+    ) -> tuple[int, Sequence[Terminal], bool]:
+        """Return the length of the best path outside of the core, the targets in it, and whether sums overflow."""
         best, overflow = UNREACHABLE, False
-        through: dict[int, int] = {}
+        if not targets:
+            return best, (), overflow
+        around: dict[int, int] = {}
         for node, offset in targets:
             first, from_first, second, from_second = self._graph.reduction.records[node].tolist()
             for core, weight in ((first, from_first), (second, from_second)):
@@ -219,11 +283,15 @@ class ReducedSearch(Resource):
                 if weight + offset >= UNREACHABLE:
                     overflow = True
                 else:
-                    through[core] = min(weight + offset, through.get(core, UNREACHABLE))
+                    around[core] = min(weight + offset, around.get(core, UNREACHABLE))
             near = found.distance(node)
             overflow |= near < UNREACHABLE <= near + offset
             best = min(best, near + offset)
-        return best, through, overflow
+        back = self._climber.climb(around, backward=True)
+        below = dict(climbed.above.tolist())
+        meets = [below[node] + rest for node, rest in back.above.tolist() if node in below]
+        overflow |= back.overflow or max(meets, default=0) >= UNREACHABLE
+        return min([best, *meets]), list(map(tuple, back.cores.tolist())), overflow
 
     def _best(self, targets: Sequence[Terminal]) -> tuple[int, bool]:
         """Return the length of the path to the best target by the final distances, and whether a length overflows."""

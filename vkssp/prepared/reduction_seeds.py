@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +12,12 @@ import numpy.typing as npt
 from vkssp.algorithm import Terminal
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
+from vkssp.prepared.elimination import Elimination
 from vkssp.prepared.reduction import Reduction
 from vkssp.prepared.renumbered import RenumberedGraph
+from vkssp.prepared.seed_kernels import NEVER, climb, gather, search_components
 
 Int64s = npt.NDArray[np.int64]
-
-#: Most nodes of a component that is searched without scipy, whose calls take longer than the search in most components.
-MOST_SMALL = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +45,24 @@ class Inside:
         return int(self.distances[here[0]]) if len(here) else UNREACHABLE
 
 
+class Climbed(NamedTuple):
+    """Nodes that a search outside of the core reaches, with their distances: pairs by place, see `Elimination`.
+
+    Attributes
+    ----------
+    above, cores : numpy.ndarray
+        Eliminated nodes from the lowest level upward, and core nodes, shape (k, 2), uint32.
+    overflow : bool
+        Whether some sum did not fit into 32 bits.
+    """
+
+    above: npt.NDArray[np.uint32]
+    cores: npt.NDArray[np.uint32]
+    overflow: bool
+
+
 class Surroundings:
-    """Arcs of removed nodes, component by component, in the form that scipy's search needs.
+    """Arcs of removed nodes, component by component.
 
     Parameters
     ----------
@@ -71,14 +85,15 @@ class Surroundings:
         # Core nodes around a component come after its own nodes, and have no arcs.
         outside = reduction.component[heads] == UNREACHABLE
         around, number = np.unique(of_arc[outside] * renumbered.num_nodes + heads[outside], return_inverse=True)
-        self._first_exit = np.searchsorted(around // max(1, renumbered.num_nodes), np.arange(len(first_member)))
-        self._exit = reduction.records[around % max(1, renumbered.num_nodes), 0]
+        first_exit = np.searchsorted(around // max(1, renumbered.num_nodes), np.arange(len(first_member)))
+        self._first_exit = first_exit.astype(np.int64)
+        self._exit = reduction.records[around % max(1, renumbered.num_nodes), 0].copy()
         self._place = np.zeros(renumbered.num_nodes, np.int32)
         self._place[members] = np.arange(len(members)) - first_member[component]
         head = self._place[heads]
         sizes = np.diff(first_member)
         head[outside] = number - self._first_exit[of_arc[outside]] + sizes[of_arc[outside]]
-        self._head, self._weight, self._rows = head, arcs[:, 1].astype(np.float64), rows.astype(np.int64)
+        self._head, self._weight, self._rows = head.astype(np.int32), arcs[:, 1].copy(), rows
 
     def search(self, seeds: Sequence[Terminal]) -> Inside:
         """Search from seeds inside their components, without relaxing arcs of core nodes.
@@ -91,101 +106,85 @@ class Surroundings:
         reduction = self.reduction
         nodes, offsets = np.array(seeds, np.int64).reshape(-1, 2).T
         part = reduction.component[nodes]
-        removed = part != UNREACHABLE
+        removed = np.flatnonzero(part != UNREACHABLE)
         exits: dict[int, int] = {}
-        cores = reduction.records[nodes[~removed], 0]
-        _put_least(exits, cores, offsets[~removed])
-        if not removed.any():
+        if len(removed) < len(nodes):
+            is_core = part == UNREACHABLE
+            _put_least(exits, reduction.records[nodes[is_core], 0], offsets[is_core])
+        if len(removed) == 0:
             return Inside(np.empty(0, np.uint32), np.empty(0, np.uint32), exits, False)
-        of_part = part[removed]
-        is_small = int(reduction.first_member[of_part[0] + 1] - reduction.first_member[of_part[0]]) <= MOST_SMALL
-        search = self._search_small if is_small and (of_part == of_part[0]).all() else self._search
-        near, far, left, distances = search(nodes[removed], offsets[removed], of_part)
-        fits, leaves = far < UNREACHABLE, distances < UNREACHABLE
-        _put_least(exits, left[leaves], distances[leaves])
-        # A path from another component may reach the same core node with a sum that fits.
-        overflow = not (fits.all() and exits.keys() >= set(left[~leaves].tolist()))
-        return Inside(near[fits], far[fits].astype(np.uint32), exits, overflow)
+        if len(removed) > 1:
+            removed = removed[np.argsort(part[removed], kind="stable")]
+        parts = np.unique(part[removed]) if len(removed) > 1 else part[removed]
+        begin, end = reduction.first_member[parts].astype(np.int64), reduction.first_member[parts + 1].astype(np.int64)
+        around = self._first_exit[parts + 1] - self._first_exit[parts]
+        size, num_arcs = end - begin, self._rows[end] - self._rows[begin]
+        near, left = np.empty((int(size.sum()), 2), np.uint32), np.empty((int(around.sum()), 2), np.int64)
+        num_near, num_left = search_components(
+            *(nodes[removed], offsets[removed], reduction.component, reduction.first_member, reduction.members),
+            *(self._rows, self._head, self._weight, self._place, self._first_exit, self._exit),
+            np.empty(int((size + around).max()), np.int64),
+            np.empty(int(num_arcs.max()) + len(removed), np.uint64),
+            *(near, left),
+        )
+        found, (cores, distances) = near[:num_near], left[:num_left].T
+        leaves, fits = distances < UNREACHABLE, True
+        if not leaves.all():
+            beyond = set(cores[~leaves].tolist())
+            cores, distances = cores[leaves], distances[leaves]
+            # A path from another component may reach the same core node with a sum that fits.
+            fits = not beyond - exits.keys() - set(cores.tolist())
+        _put_least(exits, cores, distances)
+        is_near = found[:, 1] != UNREACHABLE
+        if not is_near.all():
+            found, fits = found[is_near], False
+        return Inside(found[:, 0], found[:, 1], exits, not fits)
 
-    def _search(self, nodes: Int64s, offsets: Int64s, part: Uint32s) -> tuple[Uint32s, Int64s, Uint32s, Int64s]:
-        """Search from removed nodes, each in its component.
 
-        Returns
-        -------
-        nodes : numpy.ndarray
-            Removed nodes that are reached, uint32.
-        distances : numpy.ndarray
-            Their distances, int64.
-        exits, exit_distances : numpy.ndarray
-            Core nodes that are reached, by their ids in the core, uint32, and their distances, int64. A core node
-            occurs once for each component that it is reached from.
+class Climber:
+    """Search from nodes that were eliminated up to the core, and from the core down to such nodes.
+
+    Its memory is that of one search, so threads need climbers of their own.
+
+    Parameters
+    ----------
+    elimination : Elimination
+        The elimination.
+    """
+
+    def __init__(self, elimination: Elimination) -> None:
+        self._elimination = elimination
+        num_nodes, self._num_core = len(elimination.place), elimination.core.num_nodes
+        self._label = np.full(num_nodes, NEVER, np.int64)
+        self._heap = np.empty(num_nodes - self._num_core + 1, np.uint64)
+        self._above = np.empty(num_nodes - self._num_core, np.int64)
+        self._cores = np.empty(self._num_core, np.int64)
+
+    def climb(self, values: dict[int, int], *, backward: bool = False) -> Climbed:
+        """Return what is reached from nodes without leaving the core again.
+
+        Parameters
+        ----------
+        values : dict of int to int
+            Distances to begin with, by the nodes before the elimination.
+        backward : bool
+            Whether to follow arcs from their heads to their tails.
         """
-        from scipy import sparse
-        from scipy.sparse import csgraph
-
-        reduction = self.reduction
-        parts, of_seed = np.unique(part, return_inverse=True)
-        begin = reduction.first_member[parts].astype(np.int64)
-        size = reduction.first_member[parts + 1] - begin
-        first_exit = self._first_exit[parts]
-        around = self._first_exit[parts + 1] - first_exit
-        each = size + around
-        # First index of each component; the core nodes around a component come after its own nodes.
-        base = np.cumsum(each) - each
-        members, exits = ranges(begin, size), ranges(first_exit, around)
-        inside, outside = ranges(base, size), ranges(base + size, around)
-        first_arc = self._rows[begin]
-        num_arcs = self._rows[begin + size] - first_arc
-        arcs = ranges(first_arc, num_arcs)
-        # An additional node with an arc to every seed.
-        hub = int(each.sum())
-        degree = np.zeros(hub + 1, np.int64)
-        degree[inside], degree[hub] = self._rows[members + 1] - self._rows[members], len(nodes)
-        rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)]).astype(np.int32)
-        heads = [self._head[arcs] + np.repeat(base, num_arcs), self._place[nodes] + base[of_seed]]
-        weight = np.concatenate([self._weight[arcs], offsets])
-        matrix: Any = sparse.csr_array((weight, np.concatenate(heads).astype(np.int32), rows), shape=(hub + 1, hub + 1))
-        # Exact: float64 represents whole numbers up to 2**53.
-        distance = csgraph.dijkstra(matrix, indices=hub)
-        reached, left = np.isfinite(distance[inside]), np.isfinite(distance[outside])
-        return (
-            reduction.members[members[reached]],
-            distance[inside[reached]].astype(np.int64),
-            self._exit[exits[left]],
-            distance[outside[left]].astype(np.int64),
+        elimination = self._elimination
+        count = len(values)
+        nodes = elimination.place[np.fromiter(values.keys(), np.int64, count)].astype(np.int64)
+        rows = elimination.incoming if backward else elimination.outgoing
+        num_above, num_cores, over = climb(
+            *(nodes, np.fromiter(values.values(), np.int64, count), self._num_core, rows.first, rows.arcs),
+            *(self._label, self._heap, self._above, self._cores),
         )
-
-    def _search_small(self, nodes: Int64s, offsets: Int64s, part: Uint32s) -> tuple[Uint32s, Int64s, Uint32s, Int64s]:
-        """Do what `_search` does for removed nodes of a single component, by Dijkstra's algorithm in lists."""
-        members = self.reduction.first_member
-        begin, end = int(members[part[0]]), int(members[part[0] + 1])
-        first_exit = int(self._first_exit[part[0]])
-        rows = self._rows[begin : end + 1].tolist()
-        first = rows[0]
-        head, weight = (values[first : rows[-1]].tolist() for values in (self._head, self._weight))
-        size, settled = end - begin, {}
-        heap = list(zip(offsets.tolist(), self._place[nodes].tolist(), strict=True))
-        heapify(heap)
-        while heap:
-            distance, node = heappop(heap)
-            if node in settled:
-                continue
-            settled[node] = int(distance)
-            if node < size:
-                for arc in range(rows[node] - first, rows[node + 1] - first):
-                    if head[arc] not in settled:
-                        heappush(heap, (distance + weight[arc], head[arc]))
-        inside = np.array(sorted(node for node in settled if node < size), np.int64)
-        outside = np.array(sorted(node for node in settled if node >= size), np.int64)
-        return (
-            self.reduction.members[begin + inside],
-            np.array([settled[node] for node in inside.tolist()], np.int64),
-            self._exit[first_exit + outside - size],
-            np.array([settled[node] for node in outside.tolist()], np.int64),
-        )
+        above, cores = np.empty((num_above, 2), np.uint32), np.empty((num_cores, 2), np.uint32)
+        gather(self._label, self._above[:num_above], above)
+        gather(self._label, self._cores[:num_cores], cores)
+        return Climbed(above, cores, over)
 
 
-def _put_least(least: dict[int, int], keys: Uint32s, values: Int64s) -> None:
+def _put_least(least: dict[int, int], keys: npt.NDArray[Any], values: Int64s) -> None:
     """Put values into a dictionary, the least for each key."""
     for key, value in zip(keys.tolist(), values.tolist(), strict=True):
         least[key] = min(value, least.get(key, UNREACHABLE))
