@@ -228,13 +228,8 @@ class ReducedSearch(Resource):
         found = graph.surroundings.search(seeds)
         climbed = self._climber.climb(found.exits)
         best, through, overflow = self._targets(targets, found, climbed)
-        near = np.concatenate([[len(found.nodes), 0], np.stack([found.nodes, found.distances], axis=1).reshape(-1)])
-        near = near.astype(np.uint32)
-        fits_near = near.nbytes <= _NEAR_BYTES
-        used = near if fits_near else near[:0]
-        self._near_words.view()[:2] = 0
-        self._near_words.view()[: len(used)] = used
-        self._put_above(climbed)
+        fits_near = _put_pairs(self._near_words.view(), found.near)
+        self._put_above(climbed.above)
         # If arcs lead to no core node, a seed that is out of reach begins a search that ends at once.
         core_seeds = list(map(tuple, climbed.cores.tolist())) or [(0, UNREACHABLE)]
         # Some core nodes replace each terminal. If they are too many, the search only does not end early.
@@ -245,7 +240,7 @@ class ReducedSearch(Resource):
         else:
             names = ("iterations", *inner.COUNTERS, *(TOTALS if self._counting else ()))
             outcome = Outcome(UNREACHABLE, False, 0.0, dict.fromkeys(names, 0))
-        more_ms = 0.0 if found.exits and fits_near else self._lower_separately(near, from_core=bool(found.exits))
+        more_ms = 0.0 if found.exits and fits_near else self._lower_separately(found.near, from_core=bool(found.exits))
         beyond = False
         if not fits:
             best, beyond = self._best(targets)
@@ -257,14 +252,12 @@ class ReducedSearch(Resource):
             outcome.counters,
         )
 
-    def _put_above(self, climbed: Climbed) -> None:
+    def _put_above(self, above: npt.NDArray[np.uint32]) -> None:
         """Write the eliminated nodes that the seeds reach for the device."""
-        count = len(climbed.above)
         words = self._above_words.view()
-        words[:2] = count, 0
-        words[2 : 2 + 2 * count] = climbed.above.reshape(-1)
+        _put_pairs(words, above)
         self._above_bytes = _LEAST_ABOVE
-        while self._above_bytes < 8 + 8 * count:
+        while self._above_bytes < 8 + above.nbytes:
             self._above_bytes = min(_LARGER * self._above_bytes, words.nbytes)
 
     def _targets(
@@ -299,7 +292,7 @@ class ReducedSearch(Resource):
         lengths = [int(distances[node]) + offset for node, offset in targets if distances[node] != UNREACHABLE]
         return min([UNREACHABLE, *lengths]), any(length >= UNREACHABLE for length in lengths)
 
-    def _lower_separately(self, near: Uint32s, *, from_core: bool) -> float:
+    def _lower_separately(self, near: npt.NDArray[np.uint32], *, from_core: bool) -> float:
         """Lower the distances of nodes near the seeds in a submission of its own.
 
         This is needed if the nodes are too many for the buffer of the batches, or no seed leads to the core.
@@ -311,9 +304,10 @@ class ReducedSearch(Resource):
         """
         parts: list[Resource] = []
         try:
-            many = Buffer(self._device, near.nbytes, mapped=True, name="the many nodes near the seeds", owner=self)
+            nbytes = 8 + near.nbytes
+            many = Buffer(self._device, nbytes, mapped=True, name="the many nodes near the seeds", owner=self)
             parts.append(many)
-            many.view()[:] = near
+            _put_pairs(many.view(), near)
             lower = self._lower.on(many, self.distances, self._inner.state)
             parts.append(lower)
             recording = Recording(self._device, owner=self)
@@ -324,7 +318,7 @@ class ReducedSearch(Resource):
                 if not from_core:
                     recording.fill(self.distances, UNREACHABLE)
                     recording.barrier("transfer", "compute")
-                self._lowering(recording, lower, near.nbytes // 8)
+                self._lowering(recording, lower, len(near))
                 recording.timestamp(self._timestamps, 1)
                 recording.barrier("all", "all")
             recording.submit()
@@ -367,3 +361,12 @@ class ReducedSearch(Resource):
     def reader(self, nodes: Uint32s) -> Gather:
         """Return a reader of the distances of some nodes; see `Algorithm`."""
         return Gather(self._device, self.distances, nodes, self)
+
+
+def _put_pairs(words: Uint32s, pairs: npt.NDArray[np.uint32]) -> bool:
+    """Write pairs behind their number, or no pairs if there is no room for them; return whether there is."""
+    fits = 2 + pairs.size <= len(words)
+    words[:2] = len(pairs) if fits else 0, 0
+    if fits:
+        words[2 : 2 + pairs.size] = pairs.reshape(-1)
+    return fits

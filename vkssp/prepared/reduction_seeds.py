@@ -19,6 +19,8 @@ from vkssp.prepared.seed_kernels import NEVER, climb, gather, search_components
 
 Int64s = npt.NDArray[np.int64]
 
+_NONE = np.empty((0, 2), np.uint32)
+
 
 @dataclass(frozen=True, eq=False)
 class Inside:
@@ -26,23 +28,22 @@ class Inside:
 
     Attributes
     ----------
-    nodes, distances : numpy.ndarray
-        Removed nodes, rising within each component, and their distances, shape (k,), uint32.
+    near : numpy.ndarray
+        Removed nodes, rising within each component, and their distances, shape (k, 2), uint32.
     exits : dict of int to int
         Distances of core nodes, by their ids in the core; core nodes that are seeds are included.
     overflow : bool
         Whether some sum did not fit into 32 bits.
     """
 
-    nodes: Uint32s
-    distances: Uint32s
+    near: npt.NDArray[np.uint32]
     exits: dict[int, int]
     overflow: bool
 
     def distance(self, node: int) -> int:
         """Return the distance of a removed node, UNREACHABLE if it was not reached."""
-        here = np.flatnonzero(self.nodes == node)
-        return int(self.distances[here[0]]) if len(here) else UNREACHABLE
+        here = np.flatnonzero(self.near[:, 0] == node)
+        return int(self.near[here[0], 1]) if len(here) else UNREACHABLE
 
 
 class Climbed(NamedTuple):
@@ -104,41 +105,58 @@ class Surroundings:
             Nodes with their offsets.
         """
         reduction = self.reduction
+        if len(seeds) == 1:  # most searches begin at one node, and arrays take longer than the search
+            ((node, offset),) = seeds
+            part = reduction.component.item(node)
+            if part == UNREACHABLE:
+                return Inside(_NONE, {reduction.records.item(node, 0): offset}, False)
+            begin, end = reduction.first_member.item(part), reduction.first_member.item(part + 1)
+            around = self._first_exit.item(part + 1) - self._first_exit.item(part)
+            num_arcs = self._rows.item(end) - self._rows.item(begin)
+            of_one = np.array([node], np.int64), np.array([offset], np.int64)
+            return self._search(*of_one, {}, end - begin, around, end - begin + around, num_arcs + 1)
         nodes, offsets = np.array(seeds, np.int64).reshape(-1, 2).T
-        part = reduction.component[nodes]
-        removed = np.flatnonzero(part != UNREACHABLE)
+        part_of = reduction.component[nodes]
+        is_core = part_of == UNREACHABLE
         exits: dict[int, int] = {}
-        if len(removed) < len(nodes):
-            is_core = part == UNREACHABLE
-            _put_least(exits, reduction.records[nodes[is_core], 0], offsets[is_core])
+        _put_least(exits, reduction.records[nodes[is_core], 0], offsets[is_core])
+        removed = np.flatnonzero(~is_core)
         if len(removed) == 0:
-            return Inside(np.empty(0, np.uint32), np.empty(0, np.uint32), exits, False)
-        if len(removed) > 1:
-            removed = removed[np.argsort(part[removed], kind="stable")]
-        parts = np.unique(part[removed]) if len(removed) > 1 else part[removed]
-        begin, end = reduction.first_member[parts].astype(np.int64), reduction.first_member[parts + 1].astype(np.int64)
-        around = self._first_exit[parts + 1] - self._first_exit[parts]
-        size, num_arcs = end - begin, self._rows[end] - self._rows[begin]
-        near, left = np.empty((int(size.sum()), 2), np.uint32), np.empty((int(around.sum()), 2), np.int64)
-        num_near, num_left = search_components(
-            *(nodes[removed], offsets[removed], reduction.component, reduction.first_member, reduction.members),
+            return Inside(_NONE, exits, False)
+        removed = removed[np.argsort(part_of[removed], kind="stable")]
+        parts = np.unique(part_of[removed])
+        begins, ends = reduction.first_member[parts].astype(np.int64), reduction.first_member[parts + 1].astype(np.int64)
+        exits_of = self._first_exit[parts + 1] - self._first_exit[parts]
+        sizes, arcs_of = ends - begins, self._rows[ends] - self._rows[begins]
+        room = int(sizes.sum()), int(exits_of.sum()), int((sizes + exits_of).max()), int(arcs_of.max()) + len(removed)
+        return self._search(nodes[removed], offsets[removed], exits, *room)
+
+    def _search(
+        self,
+        nodes: Int64s,
+        offsets: Int64s,
+        exits: dict[int, int],
+        num_near: int,
+        num_left: int,
+        num_labels: int,
+        num_entries: int,
+    ) -> Inside:
+        """Search from removed nodes, those of a component together, given how much memory that takes."""
+        reduction = self.reduction
+        near, left = np.empty((num_near, 2), np.uint32), np.empty((num_left, 2), np.int64)
+        num_near, num_left, fits = search_components(
+            *(nodes, offsets, reduction.component, reduction.first_member, reduction.members),
             *(self._rows, self._head, self._weight, self._place, self._first_exit, self._exit),
-            np.empty(int((size + around).max()), np.int64),
-            np.empty(int(num_arcs.max()) + len(removed), np.uint64),
-            *(near, left),
+            *(np.empty(num_labels, np.int64), np.empty(num_entries, np.uint64), near, left),
         )
-        found, (cores, distances) = near[:num_near], left[:num_left].T
-        leaves, fits = distances < UNREACHABLE, True
-        if not leaves.all():
-            beyond = set(cores[~leaves].tolist())
-            cores, distances = cores[leaves], distances[leaves]
-            # A path from another component may reach the same core node with a sum that fits.
-            fits = not beyond - exits.keys() - set(cores.tolist())
-        _put_least(exits, cores, distances)
-        is_near = found[:, 1] != UNREACHABLE
-        if not is_near.all():
-            found, fits = found[is_near], False
-        return Inside(found[:, 0], found[:, 1], exits, not fits)
+        beyond = []
+        for core, distance in left[:num_left].tolist():
+            if distance >= UNREACHABLE:
+                beyond.append(core)
+            else:
+                exits[core] = min(distance, exits.get(core, UNREACHABLE))
+        # A path from another component may reach the same core node with a sum that fits.
+        return Inside(near[:num_near], exits, not fits or any(core not in exits for core in beyond))
 
 
 class Climber:

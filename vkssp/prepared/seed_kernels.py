@@ -68,7 +68,7 @@ def search_components(
     heap: _Uint64s,
     near: _Uint32s,
     left: _Int64s,
-) -> tuple[int, int]:
+) -> tuple[int, int, bool]:
     """Search from removed nodes, each in its component; those of one component follow each other.
 
     Parameters
@@ -90,8 +90,10 @@ def search_components(
     -------
     num_near, num_left : int
         Number of pairs.
+    fits : bool
+        Whether the distances of all removed nodes that are reached fit into 32 bits; others are left out.
     """
-    num_near, num_left, i = 0, 0, 0
+    num_near, num_left, i, fits = 0, 0, 0, True
     while i < len(nodes):
         part = np.int64(component[nodes[i]])
         begin, end = np.int64(first_member[part]), np.int64(first_member[part + 1])
@@ -120,14 +122,16 @@ def search_components(
                     _push(heap, count, np.uint64(through) << _BITS | np.uint64(to))
                     count += 1
         for k in range(size):
-            if label[k] != NEVER:
+            if label[k] == _FAR:
+                fits = False
+            elif label[k] != NEVER:
                 near[num_near, 0], near[num_near, 1] = members[begin + k], label[k]
                 num_near += 1
         for k in range(around):
             if label[size + k] != NEVER:
                 left[num_left, 0], left[num_left, 1] = exit_node[out + k], label[size + k]
                 num_left += 1
-    return num_near, num_left
+    return num_near, num_left, fits
 
 
 @jit
