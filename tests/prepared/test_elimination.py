@@ -1,0 +1,88 @@
+"""Elimination of nodes: the distances of all nodes by way of the core, against a heap, without any device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.graphs import grid, heap_dijkstra, random_graphs
+from tests.support.sparse_graphs import sparse_graphs
+from vkssp import UNREACHABLE, Graph
+from vkssp.generate import road_grid
+from vkssp.prepared.elimination import PLACES, Elimination, eliminate
+from vkssp.prepared.reduction_seeds import Climber
+from vkssp.prepared.renumbered import RenumberedGraph
+
+
+def distances(elimination: Elimination, source: int) -> tuple[list[int], bool]:
+    """Return the distances of all nodes, UNREACHABLE where they do not fit, and whether some sum may not have."""
+    climbed = Climber(elimination).climb({source: 0})
+    core, place = elimination.core, elimination.place
+    distance = np.full(len(place), UNREACHABLE, np.uint64)
+    over = climbed.overflow or elimination.saturated
+    for node, offset in climbed.cores.tolist():
+        found = heap_dijkstra(core, node) + np.uint64(offset)
+        distance[: core.num_nodes] = np.minimum(distance[: core.num_nodes], found.astype(np.uint64))
+    distance[climbed.above[:, 0]] = climbed.above[:, 1]
+    for level in elimination.levels:
+        here = slice(level.first, level.first + level.count)
+        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.count * level.width]
+        through = (distance[arcs[:, 0]] + arcs[:, 1]).reshape(level.width, level.count)
+        distance[here] = np.minimum(distance[here], through.min(axis=0, initial=UNREACHABLE))
+    return np.minimum(distance[place], UNREACHABLE).tolist(), over
+
+
+def check(graph: Graph, sources: Iterable[int]) -> Elimination:
+    """Check that all distances from some nodes are right, or that the caller learns that some may not be."""
+    elimination = eliminate(graph)
+    assert sorted(elimination.place.tolist()) == list(range(graph.num_nodes))
+    for level in elimination.levels:
+        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.count * level.width]
+        there = arcs[arcs[:, 1] != UNREACHABLE]
+        assert level.count > 0 and (there[:, 0] < level.first).all()
+    for source in sources:
+        found, over = distances(elimination, source)
+        exact = heap_dijkstra(graph, source)
+        assert over or found == np.minimum(exact, UNREACHABLE).tolist()
+    return elimination
+
+
+@given(graph=st.one_of(sparse_graphs(), random_graphs()), data=st.data())
+def test_distances_of_all_nodes(graph: Graph, data: st.DataObject) -> None:
+    renumbered = RenumberedGraph(graph, "natural")  # without cycles of weight zero
+    first_out, arcs = renumbered.first_out, renumbered.arcs
+    whole = Graph(first_out, arcs[:, 0].copy(), arcs[:, 1].copy())
+    check(whole, {data.draw(st.integers(0, whole.num_nodes - 1)) for _ in range(3)})
+
+
+@pytest.mark.parametrize("graph", [grid(30), road_grid(24)], ids=["grid", "road"])
+def test_most_nodes_of_a_network_go(graph: Graph) -> None:
+    elimination = check(graph, range(0, graph.num_nodes, 97))
+    assert elimination.core.num_nodes < graph.num_nodes / 2
+
+
+def test_a_node_with_more_neighbours_than_it_has_places_for_stays() -> None:
+    count = PLACES + 5
+    hubs = [(hub, 2 + node, 3 * node + hub) for node in range(count) for hub in range(2)]
+    others = [(2 + node, 3 + node, 7) for node in range(count - 1)] + [(0, 1, 50)]
+    graph = Graph.from_edges(*zip(*hubs, *others, strict=True), undirected=True)
+    elimination = check(graph, range(graph.num_nodes))
+    assert elimination.core.num_nodes == graph.num_nodes and elimination.core.num_arcs == graph.num_arcs
+
+
+def test_a_path_through_an_eliminated_node_that_does_not_fit_is_told_of() -> None:
+    most = 2**32 - 2
+    graph = Graph.from_edges([0, 1, 0, 3], [1, 2, 3, 2], [most, most, 1, 1], undirected=True)
+    assert eliminate(graph).saturated
+    assert not eliminate(grid(9)).saturated
+
+
+def test_one_node_of_a_component_stays() -> None:
+    tail = np.arange(63)
+    graph = Graph.from_edges(tail, (tail + 1) // 2 - 1 + (tail == 0), np.full(63, 5), undirected=True, num_nodes=65)
+    elimination = check(graph, [0, 31, 62, 63, 64])
+    assert 1 <= elimination.core.num_nodes < 20
