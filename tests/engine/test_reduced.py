@@ -132,7 +132,7 @@ def test_a_router_finds_the_same_routes(device: Device, andorra_path: Path) -> N
 def test_more_core_nodes_than_a_search_takes_end_no_search_early(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = road_grid(24, shape_nodes=3)
+    graph = road_grid(64, shape_nodes=3)
     asked: list[tuple[int, int]] = []
     search = NearFar.search
 
@@ -305,8 +305,9 @@ def test_a_failed_search_leaves_a_solver_that_works(device: Device, monkeypatch:
         expected = solver.distances(1)
         with monkeypatch.context() as patch:
             patch.setattr(ReducedSearch, "begin", fail)
+            patch.setattr(ReducedSearch, "begins_like", lambda _: "in another way")
             with pytest.raises(KeyboardInterrupt):
-                solver.distances([(2, 0), (60, 9), (90, 4)])  # which begins in another way
+                solver.distances([(2, 0), (60, 9), (90, 4)])
         assert solver.last is None
         assert np.array_equal(solver.distances(1), expected)
 
@@ -356,7 +357,7 @@ def test_auto_reduces_where_it_pays(device: Device) -> None:
             assert (solver.core_nodes is not None) == pays
             assert solver.distances(1).tolist() == scipy_dijkstra(graph, 1).tolist()
     with Solver(grid(20), device=device, reduction="full") as solver:
-        assert solver.core_nodes == 400 - 4  # the corners
+        assert solver.core_nodes is not None and solver.core_nodes < 400 / 2
     renumbered = RenumberedGraph(large, keep=True)
     with (
         Solver(renumbered, device=device, reduction="auto") as one,

@@ -54,7 +54,7 @@ def test_needs_of_reduced_graphs(device: Device, monkeypatch: pytest.MonkeyPatch
     graph = road_grid(100, shape_nodes=8)
     with Solver(graph, "block_resident", device, reduction="full") as solver:
         of_graph, of_search, of_core = needs
-        assert of_graph == 20 * graph.num_nodes  # that of the search is told of with it
+        assert 20 * graph.num_nodes < of_graph < 25 * graph.num_nodes  # that of the search is told of with it
         assert 0 <= solver.memory_bytes - of_graph - of_core < _SMALL and of_search == 4 * graph.num_nodes
 
 
