@@ -13,12 +13,14 @@ fewer nodes leave, with more arcs in their place.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
+from vkssp.cores import run_all
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of, tails_of
 from vkssp.prepared.elimination_kernels import (
@@ -34,9 +36,13 @@ from vkssp.prepared.elimination_kernels import (
 MOST_DEGREE, PLACES, MOST_ROUNDS = 6, 24, 8
 #: Most nodes of a graph that is eliminated from: a node takes 300 bytes meanwhile.
 MOST_NODES = 1 << 21
+# Ids of a range that a thread eliminates from, and most arcs that may leave such ranges. Ranges do not depend on the
+# number of threads, so that the result does not, and begin elsewhere in every other round.
+_RANGE, _MOST_LEAVING = 1 << 14, 0.1
 # Rounds end when a round eliminates less than this fraction of the nodes that remain.
 _LEAST_GAIN = 0.04
 
+_Int32s = npt.NDArray[np.int32]
 _Int64s = npt.NDArray[np.int64]
 
 
@@ -124,14 +130,23 @@ def eliminate(graph: Graph, rounds: int = MOST_ROUNDS) -> Elimination:
     there, back = (np.empty((num_nodes, PLACES), np.uint32) for _ in range(2))
     place_arcs(graph.first_out, arcs, state, degree, near, there, back)
     left = np.arange(num_nodes, dtype=np.int32)
+    tails = tails_of(graph.first_out)
+    leaving = np.count_nonzero(tails // _RANGE != graph.head // _RANGE)
+    size = _RANGE if leaving <= _MOST_LEAVING * len(tails) else num_nodes
     saturated, gone = False, []
-    for _ in range(rounds):
-        count, over = eliminate_round(left, state, degree, near, there, back, MOST_DEGREE)
-        saturated |= over
+    for number in range(rounds):
+        bounds = np.concatenate([[0], np.arange(size // (1 + number % 2), num_nodes, size), [num_nodes]])
+        at = np.searchsorted(left, bounds)
+
+        def eliminate_from(part: int, bounds: _Int64s = bounds, at: _Int64s = at, left: _Int32s = left) -> bool:
+            nodes, low, high = left[at[part] : at[part + 1]], int(bounds[part]), int(bounds[part + 1])
+            return eliminate_round(nodes, state, degree, near, there, back, low, high, MOST_DEGREE)
+
+        saturated |= any(run_all([partial(eliminate_from, part) for part in range(len(bounds) - 1)]))
         is_gone = state[left] == GONE
         gone.append(left[is_gone])
         left = left[~is_gone]
-        if count <= _LEAST_GAIN * len(left):
+        if len(gone[-1]) <= _LEAST_GAIN * len(left):
             break
     order = np.concatenate([left, *reversed(gone)])
     place = np.empty(num_nodes, np.uint32)
@@ -142,7 +157,6 @@ def eliminate(graph: Graph, rounds: int = MOST_ROUNDS) -> Elimination:
     levels, arcs_in = _levels(len(left), counts, incoming)
     # Arcs between hubs, which neither of them knows; arcs that other nodes know; arcs from hubs that their heads know.
     is_hub = state == HUB
-    tails = tails_of(graph.first_out)
     between = is_hub[tails] & is_hub[graph.head]
     rows = _rows(left, place, degree, near, there)
     most = int(degree[left].sum()) if is_hub.any() else 0

@@ -1,4 +1,4 @@
-"""Compiled kernels that eliminate nodes of a graph one by one.
+"""Compiled kernels that eliminate nodes of a graph one by one, in ranges of ids that threads share.
 
 Each node has places for a few neighbours: its degree, their ids, and the weights of the arcs there and back, of which
 UNREACHABLE stands for none. A node with more neighbours is a hub. It has no places; its neighbours know the arcs between
@@ -68,15 +68,17 @@ def _through(first: int, second: int) -> int:
 
 @jit_part
 def _has_witness(
-    degree: _Int32s, near: _Int32s, there: _Uint32s, tail: int, head: int, avoided: int, most: int
+    degree: _Int32s, near: _Int32s, there: _Uint32s, low: int, high: int, tail: int, head: int, avoided: int, most: int
 ) -> bool:
-    """Return whether a path of one or two arcs that avoids a node is no heavier than `most`."""
+    """Return whether a path of one or two arcs that avoids a node, and stays in a range, is no heavier than `most`."""
     for k in range(degree[tail]):
         middle, first = np.int64(near[tail, k]), np.int64(there[tail, k])
         if middle == avoided or first > most:
             continue
         if middle == head:
             return True
+        if middle < low or middle >= high:
+            continue
         for j in range(degree[middle]):
             if near[middle, j] == head and first + np.int64(there[middle, j]) <= most:
                 return True
@@ -84,10 +86,12 @@ def _has_witness(
 
 
 @jit_part
-def _fits(state: _Uint8s, degree: _Int32s, near: _Int32s, node: int) -> bool:
-    """Return whether the neighbours of a node have places for the arcs that replace it."""
+def _fits(state: _Uint8s, degree: _Int32s, near: _Int32s, low: int, high: int, node: int) -> bool:
+    """Return whether the neighbours of a node are in a range, and have places for the arcs that replace it."""
     for k in range(degree[node]):
         other = near[node, k]
+        if other < low or other >= high:
+            return False
         # The node leaves its place after the others have come.
         if state[other] == HUB or degree[other] + degree[node] - 1 > near.shape[1]:
             return False
@@ -95,7 +99,9 @@ def _fits(state: _Uint8s, degree: _Int32s, near: _Int32s, node: int) -> bool:
 
 
 @jit_part
-def _replace(degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, node: int) -> bool:
+def _replace(
+    degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, low: int, high: int, node: int
+) -> bool:
     """Put arcs between the neighbours of a node in its place; return whether a weight did not fit."""
     count, over = degree[node], False
     for k in range(count):
@@ -104,10 +110,10 @@ def _replace(degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, no
             other = np.int64(near[node, j])
             out = _through(np.int64(back[node, k]), np.int64(there[node, j]))
             in_ = _through(np.int64(back[node, j]), np.int64(there[node, k]))
-            if out >= _FAR or _has_witness(degree, near, there, one, other, node, out):
+            if out >= _FAR or _has_witness(degree, near, there, low, high, one, other, node, out):
                 over |= out > _FAR or (out == _FAR and back[node, k] != _FAR and there[node, j] != _FAR)
                 out = _FAR
-            if in_ >= _FAR or _has_witness(degree, near, there, other, one, node, in_):
+            if in_ >= _FAR or _has_witness(degree, near, there, low, high, other, one, node, in_):
                 over |= in_ > _FAR or (in_ == _FAR and back[node, j] != _FAR and there[node, k] != _FAR)
                 in_ = _FAR
             if out != _FAR or in_ != _FAR:
@@ -132,39 +138,42 @@ def eliminate_round(
     near: _Int32s,
     there: _Uint32s,
     back: _Uint32s,
+    low: int,
+    high: int,
     most_degree: int,
-) -> tuple[int, bool]:
+) -> bool:
     """Eliminate nodes that are no neighbours of each other, those with the fewest neighbours first.
+
+    Only nodes of a range are read and written: a node with a neighbour outside of it remains.
 
     Parameters
     ----------
     left : numpy.ndarray
-        The remaining nodes, rising, int32.
+        The remaining nodes of the range, rising, int32.
+    low, high : int
+        First node of the range, and its end.
     most_degree : int
         Most neighbours of a node that is eliminated.
 
     Returns
     -------
-    count : int
-        Number of nodes eliminated.
-    over : bool
+    bool
         Whether the weight of an arc did not fit into 32 bits, so that the arc was left out.
     """
-    count, over = 0, False
+    over = False
     for i in range(len(left)):
         if state[left[i]] == HELD:
             state[left[i]] = FREE
     for wanted in range(1, most_degree + 1):
         for i in range(len(left)):
             node = left[i]
-            if state[node] != FREE or degree[node] != wanted or not _fits(state, degree, near, node):
+            if state[node] != FREE or degree[node] != wanted or not _fits(state, degree, near, low, high, node):
                 continue
-            over |= _replace(degree, near, there, back, node)
+            over |= _replace(degree, near, there, back, low, high, node)
             state[node] = GONE
-            count += 1
             for k in range(wanted):
                 state[near[node, k]] = HELD
-    return count, over
+    return over
 
 
 @jit
