@@ -231,8 +231,7 @@ void visit(uint block, uint first_of_search) {
         if (distance >= UNREACHABLE - heaviest) check_sums(base + place, distance);
     }
     buffer_barrier();  // otherwise improvements in the block might seem new to the arcs that stay
-    relax_others(others_of_block.x, others_of_block.y, first_of_search);
-    relax_others(others_of_block.z, others_of_block.w, first_of_search);
+    relax_others(others_of_block.x, others_of_block.w, first_of_search);  // those that stay follow those that leave
     if (lid == 0 && pending != UNREACHABLE) wake(first_of_search + block, pending);
     barrier();  // the next visit uses the same shared memory
 }
