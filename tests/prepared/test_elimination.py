@@ -13,6 +13,7 @@ from tests.support.graphs import grid, heap_dijkstra, random_graphs
 from tests.support.sparse_graphs import sparse_graphs
 from vkssp import UNREACHABLE, Graph
 from vkssp.generate import road_grid
+from vkssp.prepared.block_order import LEAST_BLOCK, block_order
 from vkssp.prepared.elimination import PLACES, Elimination, eliminate
 from vkssp.prepared.reduction_seeds import Climber
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -38,7 +39,8 @@ def distances(elimination: Elimination, source: int) -> tuple[list[int], bool]:
 
 def check(graph: Graph, sources: Iterable[int]) -> Elimination:
     """Check that all distances from some nodes are right, or that the caller learns that some may not be."""
-    elimination = eliminate(graph)
+    places = None if graph.lat is None or graph.lon is None else (graph.lat, graph.lon)
+    elimination = eliminate(graph, places)
     assert sorted(elimination.place.tolist()) == list(range(graph.num_nodes))
     for level in elimination.levels:
         arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.count * level.width]
@@ -86,3 +88,16 @@ def test_one_node_of_a_component_stays() -> None:
     graph = Graph.from_edges(tail, (tail + 1) // 2 - 1 + (tail == 0), np.full(63, 5), undirected=True, num_nodes=65)
     elimination = check(graph, [0, 31, 62, 63, 64])
     assert 1 <= elimination.core.num_nodes < 20
+
+
+@pytest.mark.parametrize("count", [1, LEAST_BLOCK, 4 * LEAST_BLOCK - 1, 3000])
+def test_blocks_are_compact_parts_of_the_map(count: int) -> None:
+    rng = np.random.default_rng(count)
+    lat, lon = 50 + rng.random(count), 7 + 2 * rng.random(count)
+    order = block_order(lat, lon)
+    assert sorted(order.tolist()) == list(range(count))
+    for block in (LEAST_BLOCK, 4 * LEAST_BLOCK):
+        for first in range(0, count - block + 1, block):
+            nodes = order[first : first + block]
+            share = np.ptp(lat[nodes]) * np.ptp(lon[nodes]) / 2  # of the area of the map
+            assert share <= 1.5 * block / count

@@ -77,7 +77,7 @@ class ReducedGraph(DeviceGraph):
         self.reduction = reduction
         self.surroundings = renumbered.derived("surroundings", lambda: Surroundings(reduction, renumbered))
         try:
-            self.elimination: Elimination = renumbered.derived("elimination", lambda: eliminate(reduction.core))
+            self.elimination: Elimination = renumbered.derived("elimination", self._eliminate)
             place, arcs_in = self.elimination.place, self.elimination.arcs_in
             device.require(reduction.records.nbytes + arcs_in.nbytes + 4 * self.num_nodes, "this reduced graph")
             remaining = self.elimination.core
@@ -90,6 +90,16 @@ class ReducedGraph(DeviceGraph):
         except BaseException:
             self.close()
             raise
+
+    def _eliminate(self) -> Elimination:
+        """Eliminate nodes of the core of the reduction."""
+        graph, renumbered, reduction = self.renumbered.graph, self.renumbered, self.reduction
+        if graph.lat is None or graph.lon is None:
+            return eliminate(reduction.core)
+        node = np.empty(renumbered.num_nodes, np.int64)  # one of the caller's nodes for each node
+        node[renumbered.node] = np.arange(graph.num_nodes)
+        node = node[reduction.component == UNREACHABLE]
+        return eliminate(reduction.core, (graph.lat[node], graph.lon[node]))
 
     def with_components(self) -> tuple[DeviceGraph, Uint32s]:
         """Return the core together with the components, and the nodes there; see `reduction.with_components`."""

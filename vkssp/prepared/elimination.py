@@ -23,6 +23,7 @@ from vkssp.arrays import own
 from vkssp.cores import run_all
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of, tails_of
+from vkssp.prepared.block_order import block_order
 from vkssp.prepared.elimination_kernels import (
     GONE,
     HUB,
@@ -33,7 +34,7 @@ from vkssp.prepared.elimination_kernels import (
 )
 
 #: Most neighbours of a node that is eliminated, most neighbours of nodes that remain, and number of rounds.
-MOST_DEGREE, PLACES, MOST_ROUNDS = 6, 24, 8
+MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 24, 8
 #: Most nodes of a graph that is eliminated from: a node takes 300 bytes meanwhile.
 MOST_NODES = 1 << 21
 # Ids of a range that a thread eliminates from, and most arcs that may leave such ranges. Ranges do not depend on the
@@ -87,7 +88,7 @@ class Elimination:
     Attributes
     ----------
     core : Graph
-        The nodes that remain, in their order.
+        The nodes that remain.
     place : numpy.ndarray
         Id of each node in the core, or number of core nodes and above for eliminated nodes, which lie in the order of
         levels; shape (num_nodes,), uint32.
@@ -113,13 +114,17 @@ class Elimination:
     saturated: bool
 
 
-def eliminate(graph: Graph, rounds: int = MOST_ROUNDS) -> Elimination:
+def eliminate(
+    graph: Graph, places: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None, rounds: int = MOST_ROUNDS
+) -> Elimination:
     """Eliminate nodes of a graph without loss of exactness.
 
     Parameters
     ----------
     graph : Graph
         The graph, which has no cycles of weight zero.
+    places : tuple of numpy.ndarray, optional
+        Latitudes and longitudes of the nodes, for the order of the core; by default it keeps the order of the nodes.
     rounds : int
         Number of rounds at most.
     """
@@ -148,6 +153,8 @@ def eliminate(graph: Graph, rounds: int = MOST_ROUNDS) -> Elimination:
         left = left[~is_gone]
         if len(gone[-1]) <= _LEAST_GAIN * len(left):
             break
+    if places is not None:
+        left = left[block_order(*(values[left] for values in places))]
     order = np.concatenate([left, *reversed(gone)])
     place = np.empty(num_nodes, np.uint32)
     place[order] = np.arange(num_nodes, dtype=np.uint32)
