@@ -6,13 +6,12 @@
 layout(std430, binding = 0) coherent buffer Distances { DISTANCE dist[]; };
 #define TERMINALS_BINDING 1
 #include "terminals.glsl"
-
-layout(push_constant) uniform Push {
-    uint num_seeds;
-};
+#include "loop_state.glsl"
+// The number of seeds is read, not recorded, so that searches with about as many seeds share a recording.
+layout(std430, binding = 2) readonly restrict buffer StateBuffer { Loop loop; };
 
 void main() {
-    for (uint i = gl_GlobalInvocationID.x; i < num_seeds; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+    for (uint i = gl_GlobalInvocationID.x; i < loop.num_seeds; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         atomicMin(dist[uint(terminals[i].x)], terminals[i].y);  // a node may be in the list twice
     }
 }

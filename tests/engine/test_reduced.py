@@ -18,6 +18,7 @@ from tests.support.sparse_graphs import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.near_far import NearFar
+from vkssp.engine import device_algorithm
 from vkssp.engine.reduced import ReducedSearch
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
@@ -132,6 +133,7 @@ def test_a_router_finds_the_same_routes(device: Device, andorra_path: Path) -> N
 def test_more_core_nodes_than_a_search_takes_end_no_search_early(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(device_algorithm, "MOST_TERMINALS", 200)
     graph = road_grid(64, shape_nodes=3)
     asked: list[tuple[int, int]] = []
     search = NearFar.search

@@ -18,14 +18,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from vkssp.algorithm import Description, Parameter, Terminal
-from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, rounded_up, state_dtype
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import QueryError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
-from vkssp.prepared.blocks import MOST_RECORD, OTHER_BYTES, RANGES_BYTES, RECORD, bytes_in_blocks, place_bits, record_for
+from vkssp.prepared.blocks import (
+    MOST_RECORD,
+    OTHER_BYTES,
+    RANGES_BYTES,
+    RECORD,
+    bytes_in_blocks,
+    place_bits,
+    record_for,
+)
 from vkssp.prepared.bucket_width import DELTA, default_delta, first_bucket
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import DAVIDSON, NIKLAUS
@@ -176,13 +184,14 @@ class BlockResident(DeviceAlgorithm):
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._relaxed_with, UNREACHABLE)
         recording.fill(self._blocks, UNREACHABLE)
-        recording.copy(self._seed_blocks, self._lists, 4 * self._num_seed_blocks)
+        recording.copy(self._seed_blocks, self._lists, 4 * self._copied)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         seed_blocks = list({node // self.block for node, _ in seeds})
-        self._num_seed_blocks = len(seed_blocks)
+        # With some places behind them that nothing reads, so that the copy is recorded once for most searches.
+        self._copied = min(rounded_up(len(seed_blocks)), self.num_blocks)
         self._seed_blocks.view()[: len(seed_blocks)] = seed_blocks
         return {**first_bucket(self._delta, seeds, targets, _NARROWER), "near_length": len(seed_blocks)}
 
     def _begins_like(self, seeds: Sequence[Terminal]) -> tuple[int, ...]:
-        return (len(seeds), self._num_seed_blocks)
+        return (self._copied,)

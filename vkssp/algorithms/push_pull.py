@@ -15,9 +15,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vkssp.algorithm import MAX_TERMINALS, Description, Parameter, Terminal
+from vkssp.algorithm import Description, Parameter, Terminal
 from vkssp.engine.arrays import Array
-from vkssp.engine.device_algorithm import STATE_SHARED, WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.engine.device_algorithm import (
+    MOST_TERMINALS,
+    STATE_SHARED,
+    WORKGROUP_SIZE,
+    WORKGROUPS,
+    DeviceAlgorithm,
+    Step,
+    state_dtype,
+)
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
@@ -108,7 +116,7 @@ class PushPull(DeviceAlgorithm):
         groups = self._groups(self._num_nodes, size, default=most, software=most)
         self._seeds_at = 12 * -(-self._num_nodes // 32)
         # The terminals have room for as many seeds, if there are no targets.
-        most_seeds = max(2 * MAX_TERMINALS, self._most_seeds)
+        most_seeds = max(MOST_TERMINALS, self._most_seeds)
         self._changed = self._buffer("the changed nodes", self._seeds_at + _SEED_BYTES * most_seeds)
         kernel = self._kernel(
             "push_pull",

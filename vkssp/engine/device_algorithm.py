@@ -43,6 +43,9 @@ TRACE_ROWS = 1024
 #: Multiple of the usual number of workgroups above which a search is not repeated with more.
 MOST_GROUPS = 512
 
+#: Seeds and targets of a search, together, that are in one buffer. In a reduced graph several replace each of a caller's.
+MOST_TERMINALS = 8 * MAX_TERMINALS
+
 #: Bytes of shared memory of a kernel with a state, in loop.glsl and for what the compiler adds.
 STATE_SHARED = 64
 # Word of the distance of unreachable nodes.
@@ -57,6 +60,11 @@ def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
     """Return the layout of a state: the fields of the loop, then the algorithm's own words or arrays of words."""
     own = [(field, np.uint32) if isinstance(field, str) else (field[0], np.uint32, field[1]) for field in fields]
     return np.dtype([*LOOP.descr, *own])
+
+
+def rounded_up(count: int, least: int = 64) -> int:
+    """Return the next power of two, but at least `least`, so that counts which differ little become the same."""
+    return max(least, 1 << max(0, count - 1).bit_length())
 
 
 class Afterwards(Protocol):
@@ -196,7 +204,7 @@ class DeviceAlgorithm(Resource):
     def _make(self) -> None:
         num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0) + self._num_further
         self.distances = self._buffer("the distances", self.distance_type.nbytes * num_distances)
-        most = 4 * self.distance_type.nbytes * MAX_TERMINALS
+        most = 2 * self.distance_type.nbytes * MOST_TERMINALS
         self.terminals = Buffer(self._device, most, mapped=True, name="the terminals", owner=self)
         self.seeds = self.terminals
         # Buffer for more seeds than `terminals` holds; made when a search first needs it.
@@ -209,8 +217,8 @@ class DeviceAlgorithm(Resource):
         size = min(64, self._device.limits.workgroup_size)
         self.parts = []  # parts made from here on can be made again
         name = self._shader("start")
-        start = Kernel(self._device, name, bindings=2, push_constants=1, workgroup_size=size, owner=self)
-        self._start = start.on(self.distances, self.terminals)
+        start = Kernel(self._device, name, bindings=3, workgroup_size=size, owner=self)
+        self._start = start.on(self.distances, self.terminals, self.state)
         self._make_loop()
 
     def _make_loop(self) -> None:
@@ -321,15 +329,16 @@ class DeviceAlgorithm(Resource):
             if self._afterwards is not None:
                 self._afterwards.begin(recording)
             recording.barrier("transfer", "compute")
-            start = self._start if self._many is None or self.seeds is self.terminals else self._many[1]
+            start = self._start if self._many is None or is_few else self._many[1]
             recording.bind(start)
-            recording.push(start, len(seeds))
-            groups = -(-len(seeds) // start.kernel.workgroup_size)
+            groups = -(-about // start.kernel.workgroup_size)
             recording.dispatch(min(groups, self._device.limits.workgroups))
             if self._afterwards is not None:
                 self._afterwards.start(recording, self.distances, self.state)
             recording.barrier()
 
+        # What is recorded suits all searches of about as many seeds.
+        about, is_few = rounded_up(len(seeds)), self.seeds is self.terminals
         further = None if self._afterwards is None else self._afterwards.begins_like()
         while True:
             # Set in each round: parts that were made again can have other initial values.
@@ -337,7 +346,7 @@ class DeviceAlgorithm(Resource):
             loop = {"best": self._unreachable, "num_seeds": len(seeds), "num_targets": len(targets)}
             for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
                 initial[name] = value
-            key = (*self._begins_like(seeds), further)
+            key = (*self._begins_like(seeds), about, is_few, further)
             state, milliseconds, self._trace = self.loop.run(begin, key, to_all=not targets)
             if not state["cut_short"]:
                 break
@@ -373,7 +382,7 @@ class DeviceAlgorithm(Resource):
         self._most_seeds = 1 << (count - 1).bit_length()
         nbytes = 2 * self.distance_type.nbytes * self._most_seeds
         buffer = Buffer(self._device, nbytes, mapped=True, name="the seeds", owner=self)
-        start = self._start.kernel.on(self.distances, buffer)
+        start = self._start.kernel.on(self.distances, buffer, self.state)
         # A new loop is younger than the buffer, so it closes first and waits for submissions that use the buffer. The
         # new parts also suffice for the seeds.
         self._make_loop()

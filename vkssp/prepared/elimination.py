@@ -24,14 +24,7 @@ from vkssp.cores import run_all
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of, tails_of
 from vkssp.prepared.block_order import block_order
-from vkssp.prepared.elimination_kernels import (
-    GONE,
-    HUB,
-    eliminate_round,
-    place_arcs,
-    write_arcs,
-    write_arcs_of_hubs,
-)
+from vkssp.prepared.elimination_kernels import GONE, HUB, eliminate_round, place_arcs, write_arcs, write_arcs_of_hubs
 
 #: Most neighbours of a node that is eliminated, most neighbours of nodes that remain, and number of rounds.
 MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 24, 8
@@ -115,7 +108,9 @@ class Elimination:
 
 
 def eliminate(
-    graph: Graph, places: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None, rounds: int = MOST_ROUNDS
+    graph: Graph,
+    places: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None,
+    rounds: int = MOST_ROUNDS,
 ) -> Elimination:
     """Eliminate nodes of a graph without loss of exactness.
 

@@ -23,7 +23,9 @@ FREE, HELD, HUB, GONE = 0, 1, 2, 3
 
 
 @jit_part
-def _put(degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, node: int, other: int, out: int, in_: int) -> bool:
+def _put(
+    degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, node: int, other: int, out: int, in_: int
+) -> bool:
     """Lower the weights of the arcs between a node and another one; return False if there is no place for them."""
     count = degree[node]
     for k in range(count):
@@ -40,13 +42,7 @@ def _put(degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, node: 
 
 @jit
 def place_arcs(
-    first_out: _Uint32s,
-    arcs: _Uint32s,
-    state: _Uint8s,
-    degree: _Int32s,
-    near: _Int32s,
-    there: _Uint32s,
-    back: _Uint32s,
+    first_out: _Uint32s, arcs: _Uint32s, state: _Uint8s, degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s
 ) -> None:
     """Put all arcs but loops into the places of their ends, and mark nodes with too many neighbours as hubs."""
     for tail in range(len(first_out) - 1):
@@ -99,9 +95,7 @@ def _fits(state: _Uint8s, degree: _Int32s, near: _Int32s, low: int, high: int, n
 
 
 @jit_part
-def _replace(
-    degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, low: int, high: int, node: int
-) -> bool:
+def _replace(degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, low: int, high: int, node: int) -> bool:
     """Put arcs between the neighbours of a node in its place; return whether a weight did not fit."""
     count, over = degree[node], False
     for k in range(count):
@@ -124,7 +118,11 @@ def _replace(
         last = degree[other] - 1
         for j in range(last):
             if near[other, j] == node:
-                near[other, j], there[other, j], back[other, j] = near[other, last], there[other, last], back[other, last]
+                near[other, j], there[other, j], back[other, j] = (
+                    near[other, last],
+                    there[other, last],
+                    back[other, last],
+                )
                 break
         degree[other] = last
     return over

@@ -125,7 +125,10 @@ class Surroundings:
             return Inside(_NONE, exits, False)
         removed = removed[np.argsort(part_of[removed], kind="stable")]
         parts = np.unique(part_of[removed])
-        begins, ends = reduction.first_member[parts].astype(np.int64), reduction.first_member[parts + 1].astype(np.int64)
+        begins, ends = (
+            reduction.first_member[parts].astype(np.int64),
+            reduction.first_member[parts + 1].astype(np.int64),
+        )
         exits_of = self._first_exit[parts + 1] - self._first_exit[parts]
         sizes, arcs_of = ends - begins, self._rows[ends] - self._rows[begins]
         room = int(sizes.sum()), int(exits_of.sum()), int((sizes + exits_of).max()), int(arcs_of.max()) + len(removed)
