@@ -187,7 +187,7 @@ def test_distances_that_do_not_fit_raise_the_same_error(device: Device) -> None:
 
 def test_only_one_sum_does_not_fit(device: Device) -> None:
     most = 2**32 - 2
-    # Four nodes in a clique; from 5 over 4 one gets to 0, but not back; 6 hangs off 0, and 7 off 3, the farthest from 0.
+    # Four in a clique; from 5 over 4 one gets to 0, but not back; 6 hangs off 0, and 7 off 3, the farthest from 0.
     arcs = [(u, v, 3) for u in range(3) for v in range(3) if u != v] + [(0, 3, most - 1), (3, 1, 1), (3, 2, 0)]
     arcs += [(5, 4, 3), (4, 0, 3), (0, 6, 3), (3, 7, 3)]
     graph = Graph.from_edges(*zip(*arcs, strict=True))

@@ -30,9 +30,9 @@ def distances(elimination: Elimination, source: int) -> tuple[list[int], bool]:
         distance[: core.num_nodes] = np.minimum(distance[: core.num_nodes], found.astype(np.uint64))
     distance[climbed.above[:, 0]] = climbed.above[:, 1]
     for level in elimination.levels:
-        here = slice(level.first, level.first + level.count)
-        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.count * level.width]
-        through = (distance[arcs[:, 0]] + arcs[:, 1]).reshape(level.width, level.count)
+        here = slice(level.first, level.first + level.size)
+        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.size * level.width]
+        through = (distance[arcs[:, 0]] + arcs[:, 1]).reshape(level.width, level.size)
         distance[here] = np.minimum(distance[here], through.min(axis=0, initial=UNREACHABLE))
     return np.minimum(distance[place], UNREACHABLE).tolist(), over
 
@@ -43,9 +43,9 @@ def check(graph: Graph, sources: Iterable[int]) -> Elimination:
     elimination = eliminate(graph, places)
     assert sorted(elimination.place.tolist()) == list(range(graph.num_nodes))
     for level in elimination.levels:
-        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.count * level.width]
+        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.size * level.width]
         there = arcs[arcs[:, 1] != UNREACHABLE]
-        assert level.count > 0 and (there[:, 0] < level.first).all()
+        assert level.size > 0 and (there[:, 0] < level.first).all()
     for source in sources:
         found, over = distances(elimination, source)
         exact = heap_dijkstra(graph, source)

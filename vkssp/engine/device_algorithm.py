@@ -43,7 +43,8 @@ TRACE_ROWS = 1024
 #: Multiple of the usual number of workgroups above which a search is not repeated with more.
 MOST_GROUPS = 512
 
-#: Seeds and targets of a search, together, that are in one buffer. In a reduced graph several replace each of a caller's.
+#: Seeds and targets of a search, together, that are in one buffer. In a reduced graph several replace each of the
+#: caller's.
 MOST_TERMINALS = 8 * MAX_TERMINALS
 
 #: Bytes of shared memory of a kernel with a state, in loop.glsl and for what the compiler adds.

@@ -1,9 +1,9 @@
 """Searches on a reduced graph: any device algorithm on the core, then some dispatches for the distances of all nodes.
 
-A graph is reduced twice: dead ends and chains leave it (`prepared.reduction`), and then nodes with few neighbours, round
-by round (`prepared.elimination`). The dispatches, one for each round and one for dead ends and chains, and a short one
-for removed nodes near the seeds, are at the end of every batch of the loop. They do nothing before the search in the
-core ends. A submission of their own would cost the host more time than they cost the device.
+A graph is reduced twice: dead ends and chains leave it (`prepared.reduction`), and then nodes with few neighbours,
+round by round (`prepared.elimination`). The dispatches, one for each round and one for dead ends and chains, and a
+short one for removed nodes near the seeds, are at the end of every batch of the loop. They do nothing before the search
+in the core ends. A submission of their own would cost the host more time than they cost the device.
 
 If a seed is a removed node, the CPU searches its component (`reduction_seeds`), and goes up from there to nodes that
 were eliminated later, until the core. The distances found there, and seeds at core nodes, take the place of the seed.
@@ -221,7 +221,7 @@ class ReducedSearch(Resource):
             recording.bind(level)
         for nodes in self._graph.elimination.levels:
             recording.push(level, *nodes)
-            recording.dispatch(self._groups(nodes.count))
+            recording.dispatch(self._groups(nodes.size))
             recording.barrier()
         recording.bind(expand)
         recording.push(expand, self._graph.num_nodes)

@@ -1,7 +1,7 @@
 """Numbering of places in which each block of consecutive ids is a compact part of the map.
 
-The Z-order curve of all nodes of a graph has blocks that are squares, or nearly so. Once some nodes have left the graph,
-consecutive ids of the others cut through such squares, and a search crosses more borders of blocks.
+The Z-order curve of all nodes of a graph has blocks that are squares, or nearly so. Once some nodes have left the
+graph, consecutive ids of the others cut through such squares, and a search crosses more borders of blocks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def block_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> _
     """Return the places in their new sequence, for blocks of any power of two from `LEAST_BLOCK` on.
 
     The places are cut in two across the longer side, so that the first part has as many ids as the largest power of two
-    that leaves any for the second, and both parts are cut likewise (J. L. Bentley, "Multidimensional Binary Search Trees
-    Used for Associative Searching", 1975, with cuts at other ranks than the median).
+    that leaves any for the second, and both parts are cut likewise (J. L. Bentley, "Multidimensional Binary Search
+    Trees Used for Associative Searching", 1975, with cuts at other ranks than the median).
 
     Parameters
     ----------

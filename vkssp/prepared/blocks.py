@@ -1,8 +1,9 @@
 """Arcs of a graph in the layout of block_resident: by blocks of nodes with consecutive ids.
 
 For most nodes of a road network, all arcs that stay in the node's block fit into a record of four words; a graph with
-more arcs for each node has longer records. A search reads a record at once, instead of the ends of a row first and then its arcs. Lists for each block have the other arcs: those
-that leave the block, and those that stay in it but are too heavy for a word or too many for the record.
+more arcs for each node has longer records. A search reads a record at once, instead of the ends of a row first and then
+its arcs. Lists for each block have the other arcs: those that leave the block, and those that stay in it but are too
+heavy for a word or too many for the record.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Level(NamedTuple):
 
     Attributes
     ----------
-    first, count : int
+    first, size : int
         First place of the nodes, and their number.
     width : int
         Most arcs to one of them.
@@ -54,7 +54,7 @@ class Level(NamedTuple):
     """
 
     first: int
-    count: int
+    size: int
     width: int
     first_arc: int
 

@@ -1,11 +1,13 @@
 """Compiled kernels that eliminate nodes of a graph one by one, in ranges of ids that threads share.
 
 Each node has places for a few neighbours: its degree, their ids, and the weights of the arcs there and back, of which
-UNREACHABLE stands for none. A node with more neighbours is a hub. It has no places; its neighbours know the arcs between
-them, and are never eliminated. The places of an eliminated node keep what they were when it was eliminated.
+UNREACHABLE stands for none. A node with more neighbours is a hub. It has no places; its neighbours know the arcs
+between them, and are never eliminated. The places of an eliminated node keep what they were when it was eliminated.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +15,10 @@ import numpy.typing as npt
 from vkssp.jit import jit, jit_part
 
 _Uint8s = npt.NDArray[np.uint8]
-_Uint32s = npt.NDArray[np.uint32]
-_Int32s = npt.NDArray[np.int32]
+_Uint32s = npt.NDArray[Any]  # kernels assign int64 values, which numba narrows
+_Int32s = npt.NDArray[Any]
 _Int64s = npt.NDArray[np.int64]
+_Index = Any  # an int64 or an integer of the interpreter
 
 _FAR = 2**32 - 1
 #: States of a node: it remains and may be eliminated in this round, or not in this round; it is a hub; eliminated.
@@ -24,7 +27,14 @@ FREE, HELD, HUB, GONE = 0, 1, 2, 3
 
 @jit_part
 def _put(
-    degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, node: int, other: int, out: int, in_: int
+    degree: _Int32s,
+    near: _Int32s,
+    there: _Uint32s,
+    back: _Uint32s,
+    node: _Index,
+    other: _Index,
+    out: _Index,
+    in_: _Index,
 ) -> bool:
     """Lower the weights of the arcs between a node and another one; return False if there is no place for them."""
     count = degree[node]
@@ -57,14 +67,22 @@ def place_arcs(
 
 
 @jit_part
-def _through(first: int, second: int) -> int:
+def _through(first: _Index, second: _Index) -> _Index:
     """Return a sum of weights; one that does not fit is at least UNREACHABLE."""
     return _FAR if first == _FAR or second == _FAR else first + second
 
 
 @jit_part
 def _has_witness(
-    degree: _Int32s, near: _Int32s, there: _Uint32s, low: int, high: int, tail: int, head: int, avoided: int, most: int
+    degree: _Int32s,
+    near: _Int32s,
+    there: _Uint32s,
+    low: _Index,
+    high: _Index,
+    tail: _Index,
+    head: _Index,
+    avoided: _Index,
+    most: _Index,
 ) -> bool:
     """Return whether a path of one or two arcs that avoids a node, and stays in a range, is no heavier than `most`."""
     for k in range(degree[tail]):
@@ -82,7 +100,7 @@ def _has_witness(
 
 
 @jit_part
-def _fits(state: _Uint8s, degree: _Int32s, near: _Int32s, low: int, high: int, node: int) -> bool:
+def _fits(state: _Uint8s, degree: _Int32s, near: _Int32s, low: _Index, high: _Index, node: _Index) -> bool:
     """Return whether the neighbours of a node are in a range, and have places for the arcs that replace it."""
     for k in range(degree[node]):
         other = near[node, k]
@@ -95,7 +113,9 @@ def _fits(state: _Uint8s, degree: _Int32s, near: _Int32s, low: int, high: int, n
 
 
 @jit_part
-def _replace(degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, low: int, high: int, node: int) -> bool:
+def _replace(
+    degree: _Int32s, near: _Int32s, there: _Uint32s, back: _Uint32s, low: _Index, high: _Index, node: _Index
+) -> bool:
     """Put arcs between the neighbours of a node in its place; return whether a weight did not fit."""
     count, over = degree[node], False
     for k in range(count):
@@ -136,9 +156,9 @@ def eliminate_round(
     near: _Int32s,
     there: _Uint32s,
     back: _Uint32s,
-    low: int,
-    high: int,
-    most_degree: int,
+    low: _Index,
+    high: _Index,
+    most_degree: _Index,
 ) -> bool:
     """Eliminate nodes that are no neighbours of each other, those with the fewest neighbours first.
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import Terminal
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE
 from vkssp.graph.csr import ranges
 from vkssp.prepared.elimination import Elimination
 from vkssp.prepared.reduction import Reduction
@@ -148,9 +148,18 @@ class Surroundings:
         reduction = self.reduction
         near, left = np.empty((num_near, 2), np.uint32), np.empty((num_left, 2), np.int64)
         num_near, num_left, fits = search_components(
-            *(nodes, offsets, reduction.component, reduction.first_member, reduction.members),
-            *(self._rows, self._head, self._weight, self._place, self._first_exit, self._exit),
-            *(np.empty(num_labels, np.int64), np.empty(num_entries, np.uint64), near, left),
+            *(nodes, offsets),
+            *(reduction.component, reduction.first_member, reduction.members),
+            self._rows,
+            self._head,
+            self._weight,
+            self._place,
+            self._first_exit,
+            self._exit,
+            np.empty(num_labels, np.int64),
+            np.empty(num_entries, np.uint64),
+            near,
+            left,
         )
         beyond = []
         for core, distance in left[:num_left].tolist():

@@ -1,9 +1,11 @@
 """Compiled kernels of the parts of a search that lie outside of the core: inside components, and up to the core.
 
-Distances that do not fit into 32 bits are kept as UNREACHABLE while a search goes on, so that the caller learns of them.
+Distances that do not fit into 32 bits are UNREACHABLE while a search goes on, and the caller learns of them.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +13,8 @@ import numpy.typing as npt
 from vkssp.jit import jit, jit_part
 
 _Uint32s = npt.NDArray[np.uint32]
-_Uint64s = npt.NDArray[np.uint64]
-_Int32s = npt.NDArray[np.int32]
+_Uint64s = npt.NDArray[Any]
+_Int32s = npt.NDArray[Any]
 _Int64s = npt.NDArray[np.int64]
 
 _FAR = 2**32 - 1
@@ -36,7 +38,7 @@ def _push(heap: _Uint64s, size: int, entry: np.uint64) -> None:
 
 
 @jit_part
-def _pop(heap: _Uint64s, size: int) -> np.uint64:
+def _pop(heap: _Uint64s, size: int) -> Any:
     """Remove and return the least entry of a heap, which then has `size` entries."""
     least, entry = heap[0], heap[size]
     at, child = 0, 1
@@ -116,7 +118,9 @@ def search_components(
             if distance > label[at] or at >= size:
                 continue
             for arc in range(rows[begin + at], rows[begin + at + 1]):
-                to, through = np.int64(head[arc]), min(distance + np.int64(weight[arc]), _FAR)
+                to, through = np.int64(head[arc]), distance + np.int64(weight[arc])
+                if through > _FAR:
+                    through = np.int64(_FAR)
                 if through < label[to]:
                     label[to] = through
                     _push(heap, count, np.uint64(through) << _BITS | np.uint64(to))
