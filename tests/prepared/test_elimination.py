@@ -13,25 +13,26 @@ from tests.support.graphs import grid, heap_dijkstra, random_graphs
 from tests.support.sparse_graphs import sparse_graphs
 from vkssp import UNREACHABLE, Graph
 from vkssp.generate import road_grid
+from vkssp.prepared import elimination
 from vkssp.prepared.block_order import LEAST_BLOCK, block_order
 from vkssp.prepared.elimination import PLACES, Elimination, eliminate
 from vkssp.prepared.reduction_seeds import Climber
 from vkssp.prepared.renumbered import RenumberedGraph
 
 
-def distances(elimination: Elimination, source: int) -> tuple[list[int], bool]:
+def distances(done: Elimination, source: int) -> tuple[list[int], bool]:
     """Return the distances of all nodes, UNREACHABLE where they do not fit, and whether some sum may not have."""
-    climbed = Climber(elimination).climb({source: 0})
-    core, place = elimination.core, elimination.place
+    climbed = Climber(done).climb({source: 0})
+    core, place = done.core, done.place
     distance = np.full(len(place), UNREACHABLE, np.uint64)
-    over = climbed.overflow or elimination.saturated
+    over = climbed.overflow or done.saturated
     for node, offset in climbed.cores.tolist():
         found = heap_dijkstra(core, node) + np.uint64(offset)
         distance[: core.num_nodes] = np.minimum(distance[: core.num_nodes], found.astype(np.uint64))
     distance[climbed.above[:, 0]] = climbed.above[:, 1]
-    for level in elimination.levels:
+    for level in done.levels:
         here = slice(level.first, level.first + level.size)
-        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.size * level.width]
+        arcs = done.arcs_in[level.first_arc : level.first_arc + level.size * level.width]
         through = (distance[arcs[:, 0]] + arcs[:, 1]).reshape(level.width, level.size)
         distance[here] = np.minimum(distance[here], through.min(axis=0, initial=UNREACHABLE))
     return np.minimum(distance[place], UNREACHABLE).tolist(), over
@@ -40,17 +41,17 @@ def distances(elimination: Elimination, source: int) -> tuple[list[int], bool]:
 def check(graph: Graph, sources: Iterable[int]) -> Elimination:
     """Check that all distances from some nodes are right, or that the caller learns that some may not be."""
     places = None if graph.lat is None or graph.lon is None else (graph.lat, graph.lon)
-    elimination = eliminate(graph, places)
-    assert sorted(elimination.place.tolist()) == list(range(graph.num_nodes))
-    for level in elimination.levels:
-        arcs = elimination.arcs_in[level.first_arc : level.first_arc + level.size * level.width]
+    done = eliminate(graph, places)
+    assert sorted(done.place.tolist()) == list(range(graph.num_nodes))
+    for level in done.levels:
+        arcs = done.arcs_in[level.first_arc : level.first_arc + level.size * level.width]
         there = arcs[arcs[:, 1] != UNREACHABLE]
         assert level.size > 0 and (there[:, 0] < level.first).all()
     for source in sources:
-        found, over = distances(elimination, source)
+        found, over = distances(done, source)
         exact = heap_dijkstra(graph, source)
         assert over or found == np.minimum(exact, UNREACHABLE).tolist()
-    return elimination
+    return done
 
 
 @given(graph=st.one_of(sparse_graphs(), random_graphs()), data=st.data())
@@ -63,8 +64,8 @@ def test_distances_of_all_nodes(graph: Graph, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("graph", [grid(30), road_grid(24)], ids=["grid", "road"])
 def test_most_nodes_of_a_network_go(graph: Graph) -> None:
-    elimination = check(graph, range(0, graph.num_nodes, 97))
-    assert elimination.core.num_nodes < graph.num_nodes / 2
+    done = check(graph, range(0, graph.num_nodes, 97))
+    assert done.core.num_nodes < graph.num_nodes / 2
 
 
 def test_a_node_with_more_neighbours_than_it_has_places_for_stays() -> None:
@@ -72,8 +73,8 @@ def test_a_node_with_more_neighbours_than_it_has_places_for_stays() -> None:
     hubs = [(hub, 2 + node, 3 * node + hub) for node in range(count) for hub in range(2)]
     others = [(2 + node, 3 + node, 7) for node in range(count - 1)] + [(0, 1, 50)]
     graph = Graph.from_edges(*zip(*hubs, *others, strict=True), undirected=True)
-    elimination = check(graph, range(graph.num_nodes))
-    assert elimination.core.num_nodes == graph.num_nodes and elimination.core.num_arcs == graph.num_arcs
+    done = check(graph, range(graph.num_nodes))
+    assert done.core.num_nodes == graph.num_nodes and done.core.num_arcs == graph.num_arcs
 
 
 def test_a_path_through_an_eliminated_node_that_does_not_fit_is_told_of() -> None:
@@ -86,8 +87,8 @@ def test_a_path_through_an_eliminated_node_that_does_not_fit_is_told_of() -> Non
 def test_one_node_of_a_component_stays() -> None:
     tail = np.arange(63)
     graph = Graph.from_edges(tail, (tail + 1) // 2 - 1 + (tail == 0), np.full(63, 5), undirected=True, num_nodes=65)
-    elimination = check(graph, [0, 31, 62, 63, 64])
-    assert 1 <= elimination.core.num_nodes < 20
+    done = check(graph, [0, 31, 62, 63, 64])
+    assert 1 <= done.core.num_nodes < 20
 
 
 @pytest.mark.parametrize("count", [1, LEAST_BLOCK, 4 * LEAST_BLOCK - 1, 3000])
@@ -101,3 +102,16 @@ def test_blocks_are_compact_parts_of_the_map(count: int) -> None:
             nodes = order[first : first + block]
             share = np.ptp(lat[nodes]) * np.ptp(lon[nodes]) / 2  # of the area of the map
             assert share <= 1.5 * block / count
+
+
+def test_nothing_is_eliminated_from_graphs_without_close_ids_or_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = road_grid(32)
+    monkeypatch.setattr(elimination, "MOST_NODES", graph.num_nodes - 1)
+    assert check(graph, [0, 500]).core is graph
+    monkeypatch.setattr(elimination, "MOST_NODES", graph.num_nodes)
+    assert check(graph, [0, 500]).core.num_nodes < graph.num_nodes / 2
+    number = np.random.default_rng(1).permutation(graph.num_nodes)
+    shuffled = Graph.from_edges(number[graph.tail], number[graph.head], graph.weight)
+    monkeypatch.setattr(elimination, "RANGE", 256)
+    assert check(graph, [0, 500]).core.num_nodes < graph.num_nodes / 2  # by several ranges
+    assert check(shuffled, [0, 500]).core is shuffled

@@ -30,9 +30,12 @@ from vkssp.prepared.elimination_kernels import GONE, HUB, eliminate_round, place
 MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 24, 8
 #: Most nodes of a graph that is eliminated from: a node takes 300 bytes meanwhile.
 MOST_NODES = 1 << 21
-# Ids of a range that a thread eliminates from, and most arcs that may leave such ranges. Ranges do not depend on the
-# number of threads, so that the result does not, and begin elsewhere in every other round.
-_RANGE, _MOST_LEAVING = 1 << 14, 0.1
+#: Ids of a range that a thread eliminates from. Ranges do not depend on the number of threads, so that the result does
+#: not, and begin elsewhere in every other round.
+RANGE = 1 << 14
+# If more of the arcs leave ranges, neighbours have no close ids: such graphs are no networks on a map, and arcs would
+# soon be many.
+_MOST_LEAVING = 0.1
 # Rounds end when a round eliminates less than this fraction of the nodes that remain.
 _LEAST_GAIN = 0.04
 
@@ -124,18 +127,19 @@ def eliminate(
         Number of rounds at most.
     """
     num_nodes = graph.num_nodes
+    tails = tails_of(graph.first_out)
+    leaving = np.count_nonzero(tails // RANGE != graph.head // RANGE)
+    if num_nodes > MOST_NODES or leaving > _MOST_LEAVING * len(tails):
+        return _untouched(graph)
     arcs = np.stack([graph.head, graph.weight], axis=1)
     state, degree = np.zeros(num_nodes, np.uint8), np.zeros(num_nodes, np.int32)
     near = np.empty((num_nodes, PLACES), np.int32)
     there, back = (np.empty((num_nodes, PLACES), np.uint32) for _ in range(2))
     place_arcs(graph.first_out, arcs, state, degree, near, there, back)
     left = np.arange(num_nodes, dtype=np.int32)
-    tails = tails_of(graph.first_out)
-    leaving = np.count_nonzero(tails // _RANGE != graph.head // _RANGE)
-    size = _RANGE if leaving <= _MOST_LEAVING * len(tails) else num_nodes
     saturated, gone = False, []
     for number in range(rounds):
-        bounds = np.concatenate([[0], np.arange(size // (1 + number % 2), num_nodes, size), [num_nodes]])
+        bounds = np.concatenate([[0], np.arange(RANGE // (1 + number % 2), num_nodes, RANGE), [num_nodes]])
         at = np.searchsorted(left, bounds)
 
         def eliminate_from(part: int, bounds: _Int64s = bounds, at: _Int64s = at, left: _Int32s = left) -> bool:
@@ -172,6 +176,13 @@ def eliminate(
     first_out, by_tail = rows_of(all_tails.astype(np.uint32), len(left))
     core = Graph(own(first_out), own(heads[by_tail]), own(weights[by_tail]))
     return Elimination(core, place, levels, arcs_in, outgoing, incoming, saturated)
+
+
+def _untouched(graph: Graph) -> Elimination:
+    """Return the elimination of no node."""
+    place = np.arange(graph.num_nodes, dtype=np.uint32)
+    none = Rows(np.zeros(1, np.int64), np.empty((0, 2), np.uint32))
+    return Elimination(graph, place, [], none.arcs, none, none, saturated=False)
 
 
 def _rows(
