@@ -12,6 +12,10 @@ DAVIDSON = (
     "paths, 2014"
 )
 DIJKSTRA = "E. W. Dijkstra, A note on two problems in connexion with graphs, 1959"
+GEISBERGER = (
+    "R. Geisberger, P. Sanders, D. Schultes, D. Delling, Contraction hierarchies: faster and simpler hierarchical "
+    "routing in road networks, 2008"
+)
 HONG = "S. Hong, S. K. Kim, T. Oguntebi, K. Olukotun, Accelerating CUDA graph algorithms at maximum warp, 2011"
 JOHNSON = "D. B. Johnson, Priority queues with update and finding minimum spanning trees, 1975"
 MARTIN = "P. Martin, R. Torres, A. Gavilanes, CUDA solutions for the SSSP problem, 2009"

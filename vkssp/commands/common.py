@@ -196,7 +196,7 @@ def add_solver(parser: CommandParser, *, several: bool = False) -> None:
     search.add_argument(
         "--reduction",
         choices=REDUCTIONS,
-        help="full: remove dead ends and chains before searches; auto: only if this saves time; none: keep the "
+        help="full: remove nodes with few neighbours before searches; auto: only if this saves time; none: keep the "
         "whole graph (default: auto with --algorithm auto, else none)",
     )
 

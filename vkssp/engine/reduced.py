@@ -41,6 +41,7 @@ from vkssp.prepared.elimination import Elimination, eliminate
 from vkssp.prepared.reduction import Reduction, with_components
 from vkssp.prepared.reduction_seeds import Climbed, Climber, Inside, Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
+from vkssp.references import GEISBERGER
 from vkssp.resource import Resource
 
 # Bytes of the buffer for the nodes that seeds reach inside their components.
@@ -116,7 +117,7 @@ class ReducedGraph(DeviceGraph):
         return made
 
     def reweight(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
-        """Return False: the contracted chains depend on the weights, so the graph must be reduced anew."""
+        """Return False: the arcs of the core depend on the weights, so the graph must be reduced anew."""
         return False
 
 
@@ -146,10 +147,10 @@ class ReducedSearch(Resource):
 
     NAME: ClassVar[str] = "reduced"
     DESCRIPTION: ClassVar[Description] = Description(
-        idea="dead ends and chains are taken out of the graph; a search finds distances in the core, then all others",
-        source="degree-2 contraction and peeling of dead ends, as common in route planning",
-        complexity="that of the algorithm on the core, and one dispatch over all nodes",
-        use="street maps, most of whose nodes have two neighbours",
+        idea="nodes with few neighbours leave the graph; a search finds distances in the core, then all others",
+        source=f"peeling of dead ends and contraction of chains, as common in route planning; {GEISBERGER}",
+        complexity="that of the algorithm on the core, and a dispatch for each round of the elimination",
+        use="street maps, most of whose nodes have two or three neighbours",
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()

@@ -88,10 +88,10 @@ class Solver(Resource):
         about a second for a million nodes), or else ``"natural"``. ``"hierarchy"`` numbers nodes by their hierarchy,
         as ``phast`` always does. Results use the graph's ids in any order.
     reduction : str, optional
-        ``"full"`` removes dead ends and chains of nodes with two neighbours before searches, which then search only the
-        core; ``"auto"`` does so if it pays and nothing is traced; ``"none"`` never does. Distances, and the weights of
-        routes, are the same; counters and traces are those of the core. The default is ``"auto"`` if the algorithm is
-        ``"auto"``, and else ``"none"``.
+        ``"full"`` removes dead ends, chains of nodes with two neighbours and, round by round, nodes with few neighbours
+        before searches, which then search only the core; ``"auto"`` does so if it pays and nothing is traced;
+        ``"none"`` never does. Distances, and the weights of routes, are the same; counters and traces are those of the
+        core. The default is ``"auto"`` if the algorithm is ``"auto"``, and else ``"none"``.
     counters : str
         Counters of searches: ``"iterations"`` costs nothing, ``"totals"`` also counts the work and costs almost
         nothing, ``"trace"`` keeps a row for each iteration, see `trace`.
@@ -779,7 +779,7 @@ class Solver(Resource):
 
         The change applies to all clones of this solver, and is made as soon as none of them searches. If possible, only
         the changed weights are written to the device. This is not possible if the graph is reduced, because the weights
-        of contracted chains change (``reduction="none"`` avoids this); if zero weights appear or vanish in cycles; and
+        of its core change (``reduction="none"`` avoids this); if zero weights appear or vanish in cycles; and
         for ``bellman_ford_edge``, ``push_pull`` and ``crauser``. In these cases all data that depend on weights are
         rebuilt, which takes about as long as making the solver without the numbering, and memory for the old and the
         new data.
