@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, open_device
 from tests.support.failures import fail_each_call
 from tests.support.graphs import ON_DEVICE, check_counters, check_path, grid, heap_dijkstra, scipy_dijkstra
 from tests.support.sparse_graphs import path_graph, sparse_graphs
@@ -22,6 +22,7 @@ from vkssp.engine import device_algorithm
 from vkssp.engine.reduced import ReducedSearch
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
+from vkssp.gpu.mask import MASK_VARIABLE
 from vkssp.prepared.renumbered import RenumberedGraph
 
 ALGORITHMS = ["near_far", "delta_step", "bellman_ford_edge"]
@@ -392,3 +393,14 @@ def test_graphs_of_no_nodes_and_of_one(device: Device) -> None:
             solver.distances(0)
     with Solver(Graph.from_edges([], [], [], num_nodes=1), device=device, reduction="full") as solver:
         assert solver.distances(0).tolist() == [0]
+
+
+@pytest.mark.parametrize(("limit", "eliminates"), [(100_000, False), (200_000, True)])
+def test_small_devices(monkeypatch: pytest.MonkeyPatch, limit: int, eliminates: bool) -> None:
+    graph = grid(64)
+    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={limit} workgroup_size=64 shared_memory=16384")
+    with open_device() as small, Solver(graph, "block_resident", small, reduction="full") as solver:
+        assert solver.core_nodes is not None and (solver.core_nodes < graph.num_nodes / 3) == eliminates
+        for source in (0, 2000):
+            assert solver.distances(source).tolist() == scipy_dijkstra(graph, source).tolist()
+        assert solver.distance(5, 3999) == scipy_dijkstra(graph, 5)[3999]

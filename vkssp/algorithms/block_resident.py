@@ -133,7 +133,12 @@ class BlockResident(DeviceAlgorithm):
     def _record(self) -> int:
         """Return the number of arcs of a record."""
         wanted = self._parameters["record"]
-        return -(-wanted // RECORD) * RECORD if wanted else record_for(self._num_nodes, self._graph.renumbered.num_arcs)
+        if wanted:
+            return RECORD * -(-int(wanted) // RECORD)
+        # Drivers unroll the loops over nodes and quads, and compile long ones for half a minute.
+        size, block = self._sizes()
+        most = RECORD * max(1, MOST_NODES_EACH // -(-block // size))
+        return min(record_for(self._graph.renumbered.first_out), most)
 
     def _sizes(self) -> tuple[int, int]:
         """Return the sizes of a workgroup and of a block."""

@@ -37,7 +37,7 @@ from vkssp.gpu.download import read_values
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.prepared.elimination import Elimination, eliminate
+from vkssp.prepared.elimination import Elimination, eliminate, untouched
 from vkssp.prepared.reduction import Reduction, with_components
 from vkssp.prepared.reduction_seeds import Climbed, Climber, Inside, Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -79,10 +79,14 @@ class ReducedGraph(DeviceGraph):
         self.surroundings = renumbered.derived("surroundings", lambda: Surroundings(reduction, renumbered))
         try:
             self.elimination: Elimination = renumbered.derived("elimination", self._eliminate)
+            is_fit = self.elimination.arcs_in.nbytes <= device.limits.buffer
+            if not is_fit:
+                self.elimination = renumbered.derived("no elimination", lambda: untouched(reduction.core))
             place, arcs_in = self.elimination.place, self.elimination.arcs_in
             device.require(reduction.records.nbytes + arcs_in.nbytes + 4 * self.num_nodes, "this reduced graph")
             remaining = self.elimination.core
-            core = renumbered.derived("core", lambda: RenumberedGraph(remaining, "natural", keep=renumbered.keeps))
+            name = "core" if is_fit else "core of the reduction"
+            core = renumbered.derived(name, lambda: RenumberedGraph(remaining, "natural", keep=renumbered.keeps))
             self.core = DeviceGraph(device, core, self)
             records = reduction.records.copy()
             records[:, ::2] = place[records[:, ::2]]

@@ -20,6 +20,8 @@ from vkssp.graph import UNREACHABLE
 RECORD, MOST_RECORD = 4, 16
 #: Bytes of a short record, of an arc outside of records, and of a block's ranges of such arcs.
 RECORD_BYTES, OTHER_BYTES, RANGES_BYTES = 4 * RECORD, 12, 16
+# Most arcs outside of records, for records to be long enough: measured on cores of NY, see docs/performance-log.md.
+_MOST_OUTSIDE = 0.15
 # Nodes whose arcs are processed at once, so that temporary arrays are small and stay in the caches.
 NODES_AT_ONCE = 1 << 18
 
@@ -51,14 +53,19 @@ def place_bits(block: int) -> int:
     return max(1, block.bit_length() - 1)
 
 
-def record_for(num_nodes: int, num_arcs: int) -> int:
-    """Return the number of arcs of a record that suits most nodes of a graph.
+def record_for(first_out: npt.NDArray[np.uint32]) -> int:
+    """Return the number of arcs of a record that suits a graph, a multiple of `RECORD`.
 
-    Free parts of a record cost as much as arcs, and arcs outside of records cost more: as many as the mean, and a
-    little more, since degrees vary.
+    Free parts of a record cost as much as arcs, and arcs outside of records cost more. So records are the shortest that
+    hold most arcs, and in a graph with hubs no longer than the mean degree asks for.
     """
-    quads = -(-(num_arcs + 0.6 * num_nodes) // (RECORD * max(1, num_nodes)))
-    return int(min(RECORD * max(1, quads), MOST_RECORD))
+    degree = np.diff(first_out).astype(np.int64)
+    num_arcs = int(degree.sum())
+    of_mean = RECORD * -(-num_arcs // (RECORD * max(1, len(degree))))
+    for record in range(RECORD, min(of_mean, MOST_RECORD - RECORD) + 1, RECORD):
+        if np.maximum(degree - record, 0).sum() <= _MOST_OUTSIDE * num_arcs:
+            return record
+    return min(max(of_mean, RECORD), MOST_RECORD)
 
 
 def make_blocks(

@@ -130,7 +130,7 @@ def eliminate(
     tails = tails_of(graph.first_out)
     leaving = np.count_nonzero(tails // RANGE != graph.head // RANGE)
     if num_nodes > MOST_NODES or leaving > _MOST_LEAVING * len(tails):
-        return _untouched(graph)
+        return untouched(graph)
     arcs = np.stack([graph.head, graph.weight], axis=1)
     state, degree = np.zeros(num_nodes, np.uint8), np.zeros(num_nodes, np.int32)
     near = np.empty((num_nodes, PLACES), np.int32)
@@ -178,7 +178,7 @@ def eliminate(
     return Elimination(core, place, levels, arcs_in, outgoing, incoming, saturated)
 
 
-def _untouched(graph: Graph) -> Elimination:
+def untouched(graph: Graph) -> Elimination:
     """Return the elimination of no node."""
     place = np.arange(graph.num_nodes, dtype=np.uint32)
     none = Rows(np.zeros(1, np.int64), np.empty((0, 2), np.uint32))
