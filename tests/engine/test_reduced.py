@@ -134,7 +134,7 @@ def test_a_router_finds_the_same_routes(device: Device, andorra_path: Path) -> N
 def test_more_core_nodes_than_a_search_takes_end_no_search_early(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_algorithm, "MOST_TERMINALS", 200)
+    monkeypatch.setattr(device_algorithm, "MOST_TERMINALS", 150)
     graph = road_grid(64, shape_nodes=3)
     asked: list[tuple[int, int]] = []
     search = NearFar.search
@@ -355,7 +355,7 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(
 
 def test_auto_reduces_where_it_pays(device: Device) -> None:
     large = road_grid(64, shape_nodes=3)
-    for graph, pays in ((large, True), (grid(110), False), (road_grid(32, shape_nodes=3), False)):
+    for graph, pays in ((large, True), (grid(110), True), (grid(90), False), (road_grid(32, shape_nodes=3), False)):
         with Solver(graph, device=device, reduction="auto") as solver:
             assert (solver.core_nodes is not None) == pays
             assert solver.distances(1).tolist() == scipy_dijkstra(graph, 1).tolist()
