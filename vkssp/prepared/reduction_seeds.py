@@ -15,7 +15,7 @@ from vkssp.graph.csr import ranges
 from vkssp.prepared.elimination import Elimination
 from vkssp.prepared.reduction import Reduction
 from vkssp.prepared.renumbered import RenumberedGraph
-from vkssp.prepared.seed_kernels import NEVER, climb, gather, search_components
+from vkssp.prepared.seed_kernels import NEVER, climb, search_components
 
 Int64s = npt.NDArray[np.int64]
 
@@ -186,9 +186,9 @@ class Climber:
         self._elimination = elimination
         num_nodes, self._num_core = len(elimination.place), elimination.core.num_nodes
         self._label = np.full(num_nodes, NEVER, np.int64)
-        self._heap = np.empty(num_nodes - self._num_core + 1, np.uint64)
-        self._above = np.empty(num_nodes - self._num_core, np.int64)
-        self._cores = np.empty(self._num_core, np.int64)
+        self._heap = np.empty(num_nodes - self._num_core, np.uint64)
+        self._above = np.empty((num_nodes - self._num_core, 2), np.uint32)
+        self._cores = np.empty((self._num_core, 2), np.uint32)
 
     def climb(self, values: dict[int, int], *, backward: bool = False) -> Climbed:
         """Return what is reached from nodes without leaving the core again.
@@ -200,18 +200,20 @@ class Climber:
         backward : bool
             Whether to follow arcs from their heads to their tails.
         """
-        elimination = self._elimination
-        count = len(values)
-        nodes = elimination.place[np.fromiter(values.keys(), np.int64, count)].astype(np.int64)
-        rows = elimination.incoming if backward else elimination.outgoing
+        count, rows = len(values), self._elimination.incoming if backward else self._elimination.outgoing
         num_above, num_cores, over = climb(
-            *(nodes, np.fromiter(values.values(), np.int64, count), self._num_core, rows.first, rows.arcs),
-            *(self._label, self._heap, self._above, self._cores),
+            np.fromiter(values.keys(), np.int64, count),
+            np.fromiter(values.values(), np.int64, count),
+            self._elimination.place,
+            self._num_core,
+            rows.first,
+            rows.arcs,
+            self._label,
+            self._heap,
+            self._above,
+            self._cores,
         )
-        above, cores = np.empty((num_above, 2), np.uint32), np.empty((num_cores, 2), np.uint32)
-        gather(self._label, self._above[:num_above], above)
-        gather(self._label, self._cores[:num_cores], cores)
-        return Climbed(above, cores, over)
+        return Climbed(self._above[:num_above].copy(), self._cores[:num_cores].copy(), over)
 
 
 def _put_least(least: dict[int, int], keys: npt.NDArray[Any], values: Int64s) -> None:

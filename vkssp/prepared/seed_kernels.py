@@ -142,47 +142,50 @@ def search_components(
 def climb(
     nodes: _Int64s,
     values: _Int64s,
+    place: _Uint32s,
     num_core: int,
     first: _Int64s,
     arcs: _Uint32s,
     label: _Int64s,
     heap: _Uint64s,
-    above: _Int64s,
-    cores: _Int64s,
+    above: _Uint32s,
+    cores: _Uint32s,
 ) -> tuple[int, int, bool]:
     """Go from nodes to neighbours that were eliminated later, until the core.
 
     Parameters
     ----------
     nodes, values : numpy.ndarray
-        Places of the nodes, and the distances to begin with.
+        The nodes before the elimination, and the distances to begin with.
+    place : numpy.ndarray
+        Place of each node, see `vkssp.prepared.elimination.Elimination`.
     num_core : int
         Number of core nodes.
     first, arcs : numpy.ndarray
         See `vkssp.prepared.elimination.Rows`.
     label : numpy.ndarray
-        Distances by place; `NEVER` before, and again after `forget`.
+        Memory for the distances by place; `NEVER` before and afterwards, since no interrupt ends a kernel.
     heap : numpy.ndarray
         Room for all eliminated nodes.
     above, cores : numpy.ndarray
-        Room for the eliminated nodes and the core nodes that are reached.
+        Room for pairs of an eliminated node or a core node that is reached, and its distance.
 
     Returns
     -------
     num_above, num_cores : int
-        Number of these.
+        Number of these pairs.
     over : bool
         Whether some sum did not fit into 32 bits; it counts as if the arc were not there.
     """
     num_above, num_cores, count, over = 0, 0, 0, False
     for i in range(len(nodes)):
-        node = nodes[i]
+        node = np.int64(place[nodes[i]])
         if values[i] >= _FAR:
             over = True
             continue
         if label[node] == NEVER:
             if node < num_core:
-                cores[num_cores] = node
+                cores[num_cores, 0] = node
                 num_cores += 1
             else:
                 _push(heap, count, np.uint64(_FAR - node))  # the highest place first
@@ -191,7 +194,7 @@ def climb(
     while count > 0:
         count -= 1
         node = _FAR - np.int64(_pop(heap, count))
-        above[num_above] = node
+        above[num_above, 0], above[num_above, 1] = node, label[node]
         num_above += 1
         for arc in range(first[node - num_core], first[node - num_core + 1]):
             to, through = np.int64(arcs[arc, 0]), label[node] + np.int64(arcs[arc, 1])
@@ -200,18 +203,14 @@ def climb(
                 continue
             if label[to] == NEVER:
                 if to < num_core:
-                    cores[num_cores] = to
+                    cores[num_cores, 0] = to
                     num_cores += 1
                 else:
                     _push(heap, count, np.uint64(_FAR - to))
                     count += 1
             label[to] = min(label[to], through)
+        label[node] = NEVER  # no other eliminated node leads down to it
+    for i in range(num_cores):
+        cores[i, 1] = label[cores[i, 0]]
+        label[cores[i, 0]] = NEVER
     return num_above, num_cores, over
-
-
-@jit
-def gather(label: _Int64s, nodes: _Int64s, pairs: _Uint32s) -> None:
-    """Write nodes and their labels, and forget the labels."""
-    for i in range(len(nodes)):
-        pairs[i, 0], pairs[i, 1] = nodes[i], label[nodes[i]]
-        label[nodes[i]] = NEVER
