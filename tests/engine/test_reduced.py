@@ -404,3 +404,20 @@ def test_small_devices(monkeypatch: pytest.MonkeyPatch, limit: int, eliminates: 
         for source in (0, 2000):
             assert solver.distances(source).tolist() == scipy_dijkstra(graph, source).tolist()
         assert solver.distance(5, 3999) == scipy_dijkstra(graph, 5)[3999]
+
+
+def test_nothing_is_eliminated_once_weights_change(device: Device) -> None:
+    """Unless the caller asks for it; a network that only an elimination makes small is not reduced any more."""
+    small, large = road_grid(64, shape_nodes=3), grid(110)
+    for graph, reduction in ((small, "auto"), (small, "full"), (large, "auto")):
+        with Solver(graph, device=device, reduction=reduction) as solver:
+            before = solver.core_nodes
+            assert before is not None and before < graph.num_nodes / 3
+            for factor in (2, 3):
+                solver.set_weights(graph.weight * factor)
+                assert np.array_equal(solver.distances(7), scipy_dijkstra(solver.graph, 7))
+                after = solver.core_nodes
+                if graph is large:
+                    assert after is None
+                else:
+                    assert after is not None and (after == before) == (reduction == "full")

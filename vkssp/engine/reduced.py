@@ -72,20 +72,27 @@ class ReducedGraph(DeviceGraph):
     """
 
     def __init__(
-        self, device: Device, renumbered: RenumberedGraph, reduction: Reduction, owner: Resource | None = None
+        self,
+        device: Device,
+        renumbered: RenumberedGraph,
+        reduction: Reduction,
+        owner: Resource | None = None,
+        *,
+        eliminates: bool = True,
     ) -> None:
         super().__init__(device, renumbered, owner)
         self.reduction = reduction
         self.surroundings = renumbered.derived("surroundings", lambda: Surroundings(reduction, renumbered))
         try:
-            self.elimination: Elimination = renumbered.derived("elimination", self._eliminate)
-            is_fit = self.elimination.arcs_in.nbytes <= device.limits.buffer
-            if not is_fit:
-                self.elimination = renumbered.derived("no elimination", lambda: untouched(reduction.core))
+            found = renumbered.derived("elimination", self._eliminate) if eliminates else None
+            if found is None or found.arcs_in.nbytes > device.limits.buffer:
+                self.elimination: Elimination = renumbered.derived("no elimination", lambda: untouched(reduction.core))
+            else:
+                self.elimination = found
             place, arcs_in = self.elimination.place, self.elimination.arcs_in
             device.require(reduction.records.nbytes + arcs_in.nbytes + 4 * self.num_nodes, "this reduced graph")
             remaining = self.elimination.core
-            name = "core" if is_fit else "core of the reduction"
+            name = "core" if self.elimination is found else "core of the reduction"
             core = renumbered.derived(name, lambda: RenumberedGraph(remaining, "natural", keep=renumbered.keeps))
             self.core = DeviceGraph(device, core, self)
             records = reduction.records.copy()

@@ -109,17 +109,18 @@ def may_pay(renumbered: RenumberedGraph) -> bool:
     return is_small_network(renumbered)
 
 
-def reduction_for(renumbered: RenumberedGraph, wanted: str) -> Reduction | None:
+def reduction_for(renumbered: RenumberedGraph, wanted: str, *, eliminates: bool = True) -> Reduction | None:
     """Return the reduction of a graph, or None if it is not wanted.
 
-    `wanted` is one of `REDUCTIONS`; ``"auto"`` returns None if a reduction does not pay.
+    `wanted` is one of `REDUCTIONS`; ``"auto"`` returns None if a reduction does not pay. `eliminates` says whether
+    nodes of the core are eliminated afterwards.
     """
     if wanted == "none" or (wanted == "auto" and not may_pay(renumbered)):
         return None
     reduction: Reduction = renumbered.derived("reduction", lambda: reduce_graph(renumbered))
     if wanted == "full" or reduction.pays:
         return reduction
-    pays = is_small_network(renumbered) and reduction.largest_component <= LARGEST_COMPONENT
+    pays = eliminates and is_small_network(renumbered) and reduction.largest_component <= LARGEST_COMPONENT
     return reduction if pays else None
 
 

@@ -344,15 +344,23 @@ def share(
         if isinstance(graph, Graph):
             renumbered = RenumberedGraph(graph, order)
 
+    has_begun = False
+
     def make(graph: RenumberedGraph, owner: Resource) -> DeviceGraph:
+        nonlocal has_begun
+        # Where weights change, an elimination would be repeated for each change, and takes longer than many searches.
+        eliminates, has_begun = reduction == "full" or not has_begun, True
         if sweeps:
             return DeviceGraph(opened, graph, owner)
         # Traces name nodes, and the nodes of a core are not the caller's: a traced search is reduced only on request.
-        reduced = reduction_for(graph, "none" if is_traced and reduction == "auto" else reduction)
+        wanted = "none" if is_traced and reduction == "auto" else reduction
+        reduced = reduction_for(graph, wanted, eliminates=eliminates)
         # A reduction chosen by "auto" does not pay if its records do not fit on the device.
         if reduced is not None and reduction == "auto" and reduced.records.nbytes > opened.limits.buffer:
             reduced = None
-        return DeviceGraph(opened, graph, owner) if reduced is None else ReducedGraph(opened, graph, reduced, owner)
+        if reduced is None:
+            return DeviceGraph(opened, graph, owner)
+        return ReducedGraph(opened, graph, reduced, owner, eliminates=eliminates)
 
     try:
         return SharedGraph(renumbered, opened, opened is not device, make, sweeps, has_companion, distance_type)
