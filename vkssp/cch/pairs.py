@@ -26,7 +26,9 @@ _PAIR_BYTES = 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each.
 _FEW = 1024
 # Words of a node on a path to the root, and other bytes of shared memory of a search.
-_ENTRY_WORDS, _FIXED_BYTES = 4, 64
+_ENTRY_WORDS, _FIXED_BYTES = 6, 64
+# Specialization constant of the shader: searches at once of a pair.
+_SIDES_CONSTANT = 6
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
@@ -67,8 +69,8 @@ class Pairs(Resource):
         super().__init__(owner)
         self._device, self._customized, self._room, self.most_kept = device, customized, 0, kept
         self._parts: list[Resource] = []
-        self._kernels: dict[int, Kernel] = {}
-        self._ready: dict[int, tuple[Bindings, Recording]] = {}
+        self._kernels: dict[tuple[int, int], Kernel] = {}
+        self._ready: dict[tuple[int, int], tuple[Bindings, Recording]] = {}
         self._kernels_at_top: tuple[Kernel, Kernel] | None = None
         self._at_top: tuple[Bindings, Bindings] | None = None
         try:
@@ -102,29 +104,37 @@ class Pairs(Resource):
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
-        size = min(size, device.limits.workgroup_size)
-        if size not in self._kernels:
+        # Many pairs wait for each other's memory anyway; halves of a workgroup must have an invocation.
+        sides = 2 if count <= _FEW and size > 1 else 1
+        size = min(size * sides, device.limits.workgroup_size)
+        key = size, sides
+        if key not in self._kernels:
             shader, constants = customized.shader("phast_pairs")
-            self._kernels[size] = Kernel(
+            self._kernels[key] = Kernel(
                 device,
                 shader,
                 bindings=10,
                 push_constants=3,
                 workgroup_size=size,
-                constants={**constants, **self._entries.constants, TOP_CONSTANT: len(customized.top.nodes)},
+                constants={
+                    **constants,
+                    **self._entries.constants,
+                    _SIDES_CONSTANT: sides,
+                    TOP_CONSTANT: len(customized.top.nodes),
+                },
                 shared_bytes=self._entries.shared_bytes,
                 owner=self,
             )
-        if size not in self._ready:
-            bound = self._kernels[size].on(
+        if key not in self._ready:
+            bound = self._kernels[key].on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
                 *(customized.ancestor_depth, self._pairs, self._answers, self.labels, self._top_distances),
                 self._lowest,
             )
             # Younger than the buffers, so that it is closed, and waited for, before them.
-            self._ready[size] = bound, Recording(device, owner=self)
-            self._parts += self._ready[size]
-        return self._ready[size]
+            self._ready[key] = bound, Recording(device, owner=self)
+            self._parts += self._ready[key]
+        return self._ready[key]
 
     def _bound_at_top(self) -> tuple[Bindings, Bindings]:
         """Return the kernels that search at the top of the hierarchy and join both searches of pairs."""
