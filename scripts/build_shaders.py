@@ -59,6 +59,7 @@ VARIANTS = {
             *(
                 "query_places",
                 "phast_climb",
+                "phast_few_pairs",
                 "phast_fit",
                 "phast_mark",
                 "phast_meet",

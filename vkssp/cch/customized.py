@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,18 @@ BINDINGS = 10
 STATUS_WORDS = 2
 # Stages of customization, in order.
 _STAGES = ("weights of the graph", "basic", "perfect", "pruning", "packing")
+
+
+class _Basic(NamedTuple):
+    """Kernels of basic customization, bound to the buffers of some weights.
+
+    `begin` is for the weights of the graph, `outside` for pairs of ancestors, `inside` and `whole` for parts.
+    """
+
+    begin: Bindings
+    outside: Bindings
+    inside: Bindings
+    whole: Bindings
 
 
 def check_loops(device: Device, cut_short: int) -> None:
@@ -176,10 +189,11 @@ class CustomizedHierarchy(Resource):
             make_kernel(self.weights, name, 6, 7, self, is_chain=True)
             for name in ("customize_basic_fronts", "customize_closure", "customize_perfect")
         )
-        self._outside = (basic_outside, perfect_outside, prune)
-        self._fronts = (basic_fronts.on(*parts, inside.order), basic_fronts.on(*parts, topology.whole.order))
+        self._outside = (perfect_outside, prune)
+        fronts = (basic_fronts.on(*parts, inside.order), basic_fronts.on(*parts, topology.whole.order))
+        self._basic = _Basic(begin, basic_outside, *fronts)
         self._closure, self._perfect = closure.on(*parts, inside.order), perfect.on(*parts, topology.columns.order)
-        self._begin, self._pack = begin, pack
+        self._pack = pack
         self._concerned = Weights(status, self._status, self._given, self.weights, marks, self.rows, self.arcs)
         self._recording = Recording(self.device, owner=self)
         self._record()
@@ -187,11 +201,10 @@ class CustomizedHierarchy(Resource):
     def _record(self) -> None:
         """Record the customization of all arcs."""
         assert self.topology is not None
-        begin, pack, topology = self._begin, self._pack, self.topology
-        basic_outside, perfect_outside, prune = self._outside
-        outside, inside, whole = topology.outside.steps, topology.inside.steps, topology.whole.steps
+        pack, topology = self._pack, self.topology
+        perfect_outside, prune = self._outside
+        outside, inside = topology.outside.steps, topology.inside.steps
         status, mapped, given, weights, *_ = self._concerned
-        num_given = given.nbytes // 4
         with self._recording.record() as recording:
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
@@ -202,20 +215,9 @@ class CustomizedHierarchy(Resource):
             if self._partial is not None:
                 recording.copy(given, self._partial.given, given.nbytes)
             recording.barrier("all", "compute")
-            recording.bind(begin)
-            recording.push(begin, num_given)
-            recording.dispatch(self._groups(num_given))
-            recording.barrier()
+            self._record_given(recording, self._basic)
             recording.timestamp(self._timestamps, 1)
-            for of_inside, of_outside, of_whole in reversed(list(zip(inside, outside, whole, strict=True))):
-                if of_whole:
-                    self._record_whole(of_whole)
-                    recording.barrier()
-                    continue
-                self._record_inside(of_inside)
-                self._record_outside(basic_outside, of_outside)
-                if of_outside:
-                    recording.barrier()
+            self._record_basic(recording, self._basic)
             for of_inside in inside:  # in any order
                 self._record_closure(of_inside)
             recording.barrier()
@@ -228,14 +230,14 @@ class CustomizedHierarchy(Resource):
                 outside, topology.columns.steps, topology.is_narrow, strict=True
             ):
                 if of_outside and not is_narrow:
-                    self._record_outside(perfect_outside, of_outside)
+                    self._record_outside(recording, perfect_outside, of_outside)
                     recording.barrier()
                 if of_columns:
                     self._record_perfect(of_columns)
                     recording.barrier()
             recording.timestamp(self._timestamps, 3)
             for of_outside in outside:  # in any order
-                self._record_outside(prune, of_outside)
+                self._record_outside(recording, prune, of_outside)
             recording.barrier()
             recording.timestamp(self._timestamps, len(_STAGES) - 1)
             recording.bind(pack)
@@ -246,42 +248,88 @@ class CustomizedHierarchy(Resource):
             recording.copy(status, mapped, 4 * STATUS_WORDS)
             recording.barrier("all", "all")
 
-    def _record_outside(self, kernel: Bindings, batches: list[Batch]) -> None:
+    def _record_given(self, recording: Recording, basic: _Basic) -> None:
+        """Record that arcs of the hierarchy take the weights of the graph, and a barrier after it."""
+        num_given = self._given.nbytes // 4
+        recording.bind(basic.begin)
+        recording.push(basic.begin, num_given)
+        recording.dispatch(self._groups(num_given))
+        recording.barrier()
+
+    def _record_basic(self, recording: Recording, basic: _Basic) -> None:
+        """Record basic customization, and barriers after it."""
+        assert self.topology is not None
+        steps = (self.topology.inside.steps, self.topology.outside.steps, self.topology.whole.steps)
+        for of_inside, of_outside, of_whole in reversed(list(zip(*steps, strict=True))):
+            if of_whole:
+                self._record_whole(recording, basic.whole, of_whole)
+                recording.barrier()
+                continue
+            self._record_inside(recording, basic.inside, of_inside)
+            self._record_outside(recording, basic.outside, of_outside)
+            if of_outside:
+                recording.barrier()
+
+    def record_basic_into(self, recording: Recording, weights: Buffer, status: Buffer, owner: Resource) -> None:
+        """Record basic customization of weights in a buffer of their own.
+
+        Parameters
+        ----------
+        recording : Recording
+            Recording that is being recorded. Before it the status and the weights have been filled, with 0 and with
+            `UNREACHABLE`.
+        weights, status : Buffer
+            The weights, as many as of this hierarchy, which are in one buffer; and `STATUS_WORDS` words.
+        owner : Resource
+            Resource that closes the kernels; it must be closed before this one.
+        """
+        topology = self.topology
+        assert topology is not None
+        parts = (self.supernodes, self.supernode_of, status, weights, topology.ancestors)
+        begin = make_kernel(weights, "customize_weights", 3, 1, owner).on(self._given, topology.places, weights)
+        outside = make_kernel(weights, "customize_basic_outside", 6, 4, owner).on(*parts, topology.outside.order)
+        fronts = make_kernel(weights, "customize_basic_fronts", 6, 7, owner, is_chain=True)
+        inside, whole = (fronts.on(*parts, stages.order) for stages in (topology.inside, topology.whole))
+        basic = _Basic(begin, outside, inside, whole)
+        self._record_given(recording, basic)
+        self._record_basic(recording, basic)
+
+    def _record_outside(self, recording: Recording, kernel: Bindings, batches: list[Batch]) -> None:
         """Record the dispatches for pairs of ancestors of supernodes."""
         if batches:
-            self._recording.bind(kernel)
+            recording.bind(kernel)
         for batch in batches:
-            self._recording.push(kernel, batch.begin, batch.end, batch.lanes, batch.splits)
-            self._recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes))
+            recording.push(kernel, batch.begin, batch.end, batch.lanes, batch.splits)
+            recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes))
 
-    def _record_inside(self, batches: list[Batch]) -> None:
+    def _record_inside(self, recording: Recording, kernel: Bindings, batches: list[Batch]) -> None:
         """Record the dispatches of basic customization for nodes of parts, and barriers after them."""
-        kernel, _ = self._fronts
         passes = [batch.front.passes((PAIRS, COLUMNS)) for batch in batches]
         for number in range(max(map(len, passes), default=0)):
-            self._recording.bind(kernel)
+            recording.bind(kernel)
             for batch, dispatches in zip(batches, passes, strict=True):
                 if number < len(dispatches):
-                    self._record_fronts(kernel, batch, *dispatches[number])
-            self._recording.barrier()
+                    self._record_fronts(recording, kernel, batch, *dispatches[number])
+            recording.barrier()
 
-    def _record_whole(self, batches: list[Batch]) -> None:
+    def _record_whole(self, recording: Recording, kernel: Bindings, batches: list[Batch]) -> None:
         """Record the dispatches for all of basic customization of parts."""
-        _, kernel = self._fronts
-        self._recording.bind(kernel)
+        recording.bind(kernel)
         for batch in batches:
-            self._record_fronts(kernel, batch, batch.front.parts, PAIRS | COLUMNS | OUTSIDE)
+            self._record_fronts(recording, kernel, batch, batch.front.parts, PAIRS | COLUMNS | OUTSIDE)
 
     def _record_closure(self, batches: list[Batch]) -> None:
         self._recording.bind(self._closure)
         for batch in batches:
             if batch.size > 2:  # two nodes have no other node to pass
-                self._record_fronts(self._closure, batch, 1, PAIRS)
+                self._record_fronts(self._recording, self._closure, batch, 1, PAIRS)
 
-    def _record_fronts(self, kernel: Bindings, batch: Batch, parts: int, stages: int) -> None:
+    def _record_fronts(
+        self, recording: Recording, kernel: Bindings, batch: Batch, parts: int, stages: int
+    ) -> None:
         (begin, end, _, _, largest, front, _), size = batch, chain_size(self.device)
-        self._recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
-        self._recording.dispatch(self._groups((end - begin) * parts * front.lanes, size))
+        recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
+        recording.dispatch(self._groups((end - begin) * parts * front.lanes, size))
 
     def _record_perfect(self, batches: list[Batch]) -> None:
         """Record the dispatches for perfect customization of parts."""
@@ -363,7 +411,8 @@ class CustomizedHierarchy(Resource):
             partial = PartialCustomization(self.hierarchy, self.topology, self._concerned, self._timestamps, self)
             try:
                 # All weights cross the bus once.
-                self._begin = self._begin.kernel.on(partial.given, self.topology.places, self.weights)
+                begin = self._basic.begin.kernel.on(partial.given, self.topology.places, self.weights)
+                self._basic = self._basic._replace(begin=begin)
             except BaseException:
                 partial.close()
                 raise

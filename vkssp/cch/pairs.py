@@ -25,21 +25,27 @@ MOST_AT_ONCE = 1 << 16
 _PAIR_BYTES = 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each.
 _FEW = 1024
-# Words of a node on a path to the root, and other bytes of shared memory of a search.
-_ENTRY_WORDS, _FIXED_BYTES = 6, 64
-# Specialization constant of the shader: searches at once of a pair.
-_SIDES_CONSTANT = 6
+# Largest number of pairs, whose paths are not asked for, that phast_few_pairs searches: from both ends at once.
+_FEWEST = 128
+# Words of a node on a path to the root, of many and of few pairs, and other bytes of shared memory of a search.
+_ENTRY_WORDS, _FIXED_BYTES = (4, 6), 64
+# Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap, on a
+# GPU and on a software device.
+_SIDES_CONSTANT, _AT_ONCE_CONSTANT = 6, 8
+_AT_ONCE, _SOFTWARE_AT_ONCE = 4, 1
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
+#: Largest number of arcs that a pair's searches keep; see shaders/include/tracks.glsl.
+MOST_TRACKS = 2047
 #: Rank of the source, its offset, rank of the target, its offset.
 Pair = tuple[int, int, int, int]
 
 
 def label_bytes(hierarchy: Hierarchy, kept: int) -> int:
-    """Return the bytes of the upward labels of a number of pairs."""
-    return 4 * LABEL_WORDS * 2 * kept * height_of(hierarchy)
+    """Return the bytes of the upward labels and the tracks of a number of pairs."""
+    return 4 * LABEL_WORDS * kept * (2 * height_of(hierarchy) + MOST_TRACKS + 1)
 
 
 class Pairs(Resource):
@@ -62,23 +68,27 @@ class Pairs(Resource):
         As given by `kept`.
     labels : Buffer
         The upward labels of the pairs of the last call that were to be kept: for each pair and both of its nodes the
-        nodes on the path to the root, by depth.
+        nodes on the path to the root, by depth. Behind those of `most_kept` pairs are their tracks, see
+        shaders/include/tracks.glsl.
     """
 
     def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource, kept: int = KEPT) -> None:
         super().__init__(owner)
         self._device, self._customized, self._room, self.most_kept = device, customized, 0, kept
         self._parts: list[Resource] = []
-        self._kernels: dict[tuple[int, int], Kernel] = {}
-        self._ready: dict[tuple[int, int], tuple[Bindings, Recording]] = {}
+        self._kernels: dict[tuple[bool, int, int], Kernel] = {}
+        self._ready: dict[tuple[bool, int, int], tuple[Bindings, Recording]] = {}
         self._kernels_at_top: tuple[Kernel, Kernel] | None = None
         self._at_top: tuple[Bindings, Bindings] | None = None
         try:
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
-            self._entries = PathEntries(device, customized.hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
-            self._most_groups = self._entries.most_groups(min(MOST_AT_ONCE, device.limits.workgroups))
-            self._lowest = self._entries.buffer(self._most_groups, self)
+            most = min(MOST_AT_ONCE, device.limits.workgroups)
+            self._entries = [PathEntries(device, customized.hierarchy, words, _FIXED_BYTES) for words in _ENTRY_WORDS]
+            self._most_groups = [entries.most_groups(most) for entries in self._entries]
+            self._lowest = [
+                entries.buffer(groups, self) for entries, groups in zip(self._entries, self._most_groups, strict=True)
+            ]
             nbytes = label_bytes(customized.hierarchy, kept)
             self.labels = Buffer(device, nbytes, name="the upward labels of pairs", owner=self)
             room = top_bytes(customized.top, 2 * _MOST_AT_TOP if customized.top.levels else 1)
@@ -100,36 +110,37 @@ class Pairs(Resource):
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
         self._parts, self._room = [self._pairs, self._answers], room
 
-    def _ready_for(self, count: int) -> tuple[Bindings, Recording]:
+    def _ready_for(self, count: int, kept: int) -> tuple[Bindings, Recording]:
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
-        # Many pairs wait for each other's memory anyway; halves of a workgroup must have an invocation.
-        sides = 2 if count <= _FEW and size > 1 else 1
-        size = min(size * sides, device.limits.workgroup_size)
-        key = size, sides
+        is_tracked = kept > 0 or count <= _FEWEST
+        sides = 2 if count <= _FEWEST and size > 1 and device.info.kind != "cpu" else 1
+        key = is_tracked, sides, min(size * sides, device.limits.workgroup_size)
         if key not in self._kernels:
-            shader, constants = customized.shader("phast_pairs")
+            entries = self._entries[is_tracked]
+            shader, constants = customized.shader("phast_few_pairs" if is_tracked else "phast_pairs")
+            constants |= entries.constants
+            if is_tracked:
+                at_once = _SOFTWARE_AT_ONCE if device.info.kind == "cpu" else _AT_ONCE
+                constants |= {_SIDES_CONSTANT: sides, _AT_ONCE_CONSTANT: at_once}
+                constants[TOP_CONSTANT] = len(customized.top.nodes)
             self._kernels[key] = Kernel(
                 device,
                 shader,
-                bindings=10,
-                push_constants=3,
-                workgroup_size=size,
-                constants={
-                    **constants,
-                    **self._entries.constants,
-                    _SIDES_CONSTANT: sides,
-                    TOP_CONSTANT: len(customized.top.nodes),
-                },
-                shared_bytes=self._entries.shared_bytes,
+                bindings=10 if is_tracked else 8,
+                push_constants=4 if is_tracked else 1,
+                workgroup_size=key[2],
+                constants=constants,
+                shared_bytes=entries.shared_bytes,
                 owner=self,
             )
         if key not in self._ready:
             bound = self._kernels[key].on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
-                *(customized.ancestor_depth, self._pairs, self._answers, self.labels, self._top_distances),
-                self._lowest,
+                *(customized.ancestor_depth, self._pairs, self._answers),
+                *((self.labels, self._top_distances) if is_tracked else ()),
+                self._lowest[is_tracked],
             )
             # Younger than the buffers, so that it is closed, and waited for, before them.
             self._ready[key] = bound, Recording(device, owner=self)
@@ -169,14 +180,15 @@ class Pairs(Resource):
 
     def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int) -> None:
         ends_at_top = bool(self._customized.top.levels) and count <= _MOST_AT_TOP
-        groups = min(count, self._most_groups)
+        is_tracked = num_kept > 0 or count <= _FEWEST
+        groups = min(count, self._most_groups[is_tracked])
         recording.barrier("all", "all")
         recording.timestamp(self._timestamps, 0)
         if ends_at_top:
             recording.fill(self._top_distances, UNREACHABLE, top_bytes(self._customized.top, 2 * count))
             recording.barrier("transfer", "compute")
         recording.bind(bound)
-        recording.push(bound, count, num_kept, ends_at_top)
+        recording.push(bound, *((count, num_kept, ends_at_top, self.most_kept) if is_tracked else (count,)))
         recording.dispatch(groups)
         if ends_at_top:
             recording.barrier()
@@ -255,7 +267,7 @@ class Pairs(Resource):
     def _submit(self, count: int, kept: int, following: Recording | None = None) -> float:
         """Search the pairs in the buffer, then execute other commands; return milliseconds of the searches."""
         self._status.words[0] = 0
-        bound, recording = self._ready_for(count)
+        bound, recording = self._ready_for(count, kept)
         if recording.key != (count, kept):
             with recording.record((count, kept)):
                 self._record(recording, bound, count, kept)

@@ -1,9 +1,10 @@
 """Unpacking of shortest paths of pairs from the arcs of a hierarchy, so that a path does not cost a sweep.
 
 An arc of the hierarchy stands for an arc of the graph, or for two arcs over a node below both of its ends (R.
-Geisberger, P. Sanders, D. Schultes, D. Delling, Contraction hierarchies, 2008). The hierarchy does not store the two
-arcs. Unpacking finds all pairs of arcs with the same weight together. So of several shortest paths it finds the same
-one as a walk along the distances of all nodes.
+Geisberger, P. Sanders, D. Schultes, D. Delling, Contraction hierarchies, 2008). Unpacking finds all pairs of arcs with
+the same weight together. So of several shortest paths it finds the same one as a walk along the distances of all nodes.
+After some paths with the same weights, those searches that have only one shortest path take a shorter way, see
+`vkssp.cch.unique_paths`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy
 from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.path_entries import HEIGHT_CONSTANT, PathEntries
+from vkssp.cch.unique_paths import UniquePaths
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.path import MOST_ARCS
@@ -45,6 +47,8 @@ RESULT = np.dtype([(name, np.uint32) for name in ("done", "weight", "seed", "tar
 MOST_SLOTS, MOST_JOBS = 128, 1024
 #: Values of `done`: the path is unpacked; has more arcs than there is room for; was not chosen; begins at no seed.
 DONE, FAILED, LEFT, CONTRADICTED = 1, 2, 3, 4
+# There are several shortest paths, or too many arcs, and nothing has been unpacked.
+_HAS_TIES = 5
 _JOB_WORDS, _NODE_WORDS, _SEARCH_WORDS = 4, 4, 4
 # After which the marks are zero.
 _CLEAN = DONE, LEFT, CONTRADICTED
@@ -201,6 +205,8 @@ class Unpacker(Resource):
         self._sizes = self._most, hierarchy.num_nodes, _marks_each(hierarchy)
         self._pairs, self._searched = pairs, (-1, -1)  # the buffers that are bound
         self.slots, self._count = slots, 0  # number of paths of the last submission
+        # Whether that looked for unique paths, and whether all marks were zero before.
+        self._is_unique, self._was_clean = False, False
         self._bound: list[Bindings] = []
         work, marks, _ = _sizes(hierarchy, self._most, slots)
         try:
@@ -234,6 +240,7 @@ class Unpacker(Resource):
             self._unpack_many = many.on(*topology, *found, below)
             shared = 8 * _POINTERS + 4 * (_POINTERS // 32 + 1) + 16
             self._path = self._kernel("phast_path", [self._arcs_in], 6, 4, {1: _POINTERS}, shared)
+            self._unique = UniquePaths(graph, customized, pairs, self._searches, self._results, self._room, self)
             # Made last and so closed first: submitted work must end before its buffers are freed.
             self._recording = Recording(self._device, owner=self)
         except BaseException:
@@ -276,11 +283,23 @@ class Unpacker(Resource):
         longest : int
             Largest distance of a path that is unpacked, less than `UNREACHABLE`.
         """
-        count, buffers = len(searches), self._pairs.buffers
-        if count == 1:  # takes less time so
+        self._put(searches)
+        if (unique := self._unique.follow_search(len(searches), longest)) is None:
+            return self._follow_with_all(len(searches), longest)
+        self._was_clean, self._is_unique = self._is_clean, True
+        self._expect(len(searches))
+        return unique
+
+    def _put(self, searches: Searches) -> None:
+        """Write searches to the buffer."""
+        if len(searches) == 1:  # takes less time so
             self._searches.words[0:3] = searches[0]
         else:
-            self._searches.view().reshape(-1, _SEARCH_WORDS)[:count, :3] = searches
+            self._searches.view().reshape(-1, _SEARCH_WORDS)[: len(searches), :3] = searches
+
+    def _follow_with_all(self, count: int, longest: int) -> Recording:
+        """Return the commands that unpack all shortest paths of the searches in the buffer, and choose one of them."""
+        buffers = self._pairs.buffers
         serials = buffers[0].serial, buffers[1].serial
         if self._searched != serials:
             for bound in self._bound:
@@ -310,6 +329,7 @@ class Unpacker(Resource):
                 recording.dispatch(1, count)
                 recording.barrier()
                 self._record_rounds(recording, count)
+        self._is_unique = False
         self._expect(count)
         return self._recording
 
@@ -333,6 +353,11 @@ class Unpacker(Resource):
         """
         if not is_begun or self._results.words[0] == LEFT:
             self._submit(self.follow_search([(0, num_seeds, num_targets)], longest))
+        if self._is_unique and self._results.words[0] != LEFT:
+            has_ties = self._results.words[0] != DONE
+            self._unique.learn(has_ties=has_ties)
+            if has_ties:
+                self._submit(self._follow_with_all(1, longest))
         self._end(1)
         done, _, seed, target, length, first = self._results.words[0 : RESULT.itemsize // 4]
         if done == CONTRADICTED:
@@ -345,16 +370,36 @@ class Unpacker(Resource):
         """Return the paths of some searches, `slots` at most; see `path`."""
         if not is_begun:
             self._submit(self.follow_search(searches, longest))
-        count = len(searches)
+        if not self._is_unique:
+            return self._unpacked(len(searches))
+        results = self._found[: len(searches)].copy()
+        unique = UnpackedPaths(results, self._arcs_of(results))
+        has_ties = results["done"] == _HAS_TIES
+        if not has_ties.any():
+            return unique
+        others = np.asarray(searches)[has_ties]
+        self._put(others)
+        self._submit(self._follow_with_all(len(others), longest))
+        unpacked = self._unpacked(len(others))
+        unpacked.results["first"] += np.uint32(len(unique.arcs))
+        results[has_ties] = unpacked.results
+        return UnpackedPaths(results, np.concatenate([unique.arcs, unpacked.arcs]))
+
+    def _unpacked(self, count: int) -> UnpackedPaths:
+        """Return the paths of the searches whose shortest paths are unpacked, after all of them are."""
         self._end(count)
         results = self._found[:count].copy()
         if (results["done"] == CONTRADICTED).any():
             raise DeviceError(_CONTRADICTION)
         if self._is_cut_short:  # also the weights may be those of an earlier submission
             results["done"], results["weight"] = FAILED, 0
+        return UnpackedPaths(results, self._arcs_of(results))
+
+    def _arcs_of(self, results: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the arcs of the paths that are done."""
         is_done = results["done"] == DONE
         most = int((results["first"] + results["length"])[is_done].max(initial=0))
-        return UnpackedPaths(results, self._arcs[:most].astype(np.int64))
+        return self._arcs[:most].astype(np.int64)
 
     def _end(self, count: int) -> None:
         """Submit more rounds until the paths of all slots are unpacked."""
@@ -381,6 +426,8 @@ class Unpacker(Resource):
     @property
     def _is_clean(self) -> bool:
         """Whether all marks are zero, as the last paths leave them if nothing went wrong."""
+        if self._is_unique:
+            return self._was_clean
         if self._count == 1:
             is_clean = self._results.words[0] in _CLEAN
         else:

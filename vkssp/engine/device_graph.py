@@ -26,7 +26,9 @@ PIECE = 4096
 #: Arcs into a node that one invocation looks at, see `DeviceGraph.by_head`.
 PIECE_IN = 64
 # Names of shared data that is independent of the weights or can be updated when weights change.
-_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "incoming ids", "by head", "hierarchy", "labels"}
+_REWEIGHTED = {
+    *("first_out", "rows", "arcs", "incoming", "incoming ids", "by head", "hierarchy", "labels", "lower arcs")
+}
 
 
 class DeviceGraph(Resource):
