@@ -16,7 +16,7 @@ from tests.support.hierarchies import lists
 from tests.support.resources import own_recordings, watch_closing
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.algorithms import phast
-from vkssp.cch import pairs, unpack
+from vkssp.cch import lower_arcs, pairs, unpack
 from vkssp.cch.topology import supernodes_below
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -89,6 +89,7 @@ def test_paths_are_unpacked(device: Device, monkeypatch: pytest.MonkeyPatch, unp
 
 
 def test_a_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower_arcs, "LEAST_PATHS", 1 << 20)  # finding them takes another submission
     submitted, submit = list[Recording](), Recording.submit
 
     def noted(self: Recording, first: Recording | None = None) -> None:

@@ -14,7 +14,7 @@ from tests.support.spirv import Module, all_shaders, dtype_layout
 from vkssp import Decay, Graph, Solver, prepare
 from vkssp.algorithm import row_of
 from vkssp.batch import block_resident_batch
-from vkssp.cch import labels, recustomized, top, topology, unpack
+from vkssp.cch import labels, lower_arcs, pairs, recustomized, top, topology, unpack
 from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
 from vkssp.engine.shaders import widened
@@ -125,6 +125,10 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
                 solver.path(0, 15)
     with Solver(grid(4), "near_far", device, reduction="full") as solver:
         next(solver.table([0], chunked=True))
+    with monkeypatch.context() as patch:
+        patch.setattr(lower_arcs, "LEAST_PATHS", 0)  # as after many paths
+        with Solver(prepare(grid(4)), "phast", device) as solver:
+            solver.path(0, 15)
     for algorithm in ("block_resident", "phast"):
         with Solver(grid(4), algorithm, device) as solver:
             next(solver.table([0, 1, 2], chunked=True))  # smaller ones are made of pairs
@@ -152,6 +156,9 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
                 solver.accessibility(range(16), [5])
                 solver.set_weights(solver.graph.weight[:1], [0])
                 solver.distance(0, 1)
+            patch.setattr(pairs, "_FEWEST", 0)
+            with Solver(prepare(grid(4)), "phast", device, label_mib=0) as solver:
+                solver.pairs([0, 1], [2, 3])
         patch.setattr(top, "many_arcs", lambda _: 1)
         with Solver(prepare(grid(4)), "phast", device) as solver:
             solver.distance(0, 15)

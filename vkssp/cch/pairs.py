@@ -37,15 +37,22 @@ _AT_ONCE, _SOFTWARE_AT_ONCE = 4, 1
 _MOST_AT_TOP = 64
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
-#: Largest number of arcs that a pair's searches keep; see shaders/include/tracks.glsl.
-MOST_TRACKS = 2047
+#: Specialization constant of the shaders: largest number of arcs that a pair's searches keep.
+TRACKS_CONSTANT = 10
+# Its largest value; see shaders/include/tracks.glsl.
+_MOST_TRACKS = 2047
 #: Rank of the source, its offset, rank of the target, its offset.
 Pair = tuple[int, int, int, int]
 
 
-def label_bytes(hierarchy: Hierarchy, kept: int) -> int:
-    """Return the bytes of the upward labels and the tracks of a number of pairs."""
-    return 4 * LABEL_WORDS * kept * (2 * height_of(hierarchy) + MOST_TRACKS + 1)
+def label_bytes(hierarchy: Hierarchy, kept: int, tracks: int = 0) -> int:
+    """Return the bytes of the upward labels of a number of pairs, each with so many tracks, at least."""
+    return 4 * LABEL_WORDS * kept * (2 * height_of(hierarchy) + tracks + 1)
+
+
+def _most_tracks(device: Device, hierarchy: Hierarchy, kept: int) -> int:
+    """Return how many tracks of each pair there is room for, beside the upward labels of a number of pairs."""
+    return max(0, min(_MOST_TRACKS, device.limits.buffer // (4 * LABEL_WORDS * kept) - 2 * height_of(hierarchy) - 1))
 
 
 class Pairs(Resource):
@@ -66,6 +73,8 @@ class Pairs(Resource):
     ----------
     most_kept : int
         As given by `kept`.
+    most_tracks : int
+        Largest number of tracks of a pair.
     labels : Buffer
         The upward labels of the pairs of the last call that were to be kept: for each pair and both of its nodes the
         nodes on the path to the root, by depth. Behind those of `most_kept` pairs are their tracks, see
@@ -89,7 +98,8 @@ class Pairs(Resource):
             self._lowest = [
                 entries.buffer(groups, self) for entries, groups in zip(self._entries, self._most_groups, strict=True)
             ]
-            nbytes = label_bytes(customized.hierarchy, kept)
+            self.most_tracks = _most_tracks(device, customized.hierarchy, kept)
+            nbytes = label_bytes(customized.hierarchy, kept, self.most_tracks)
             self.labels = Buffer(device, nbytes, name="the upward labels of pairs", owner=self)
             room = top_bytes(customized.top, 2 * _MOST_AT_TOP if customized.top.levels else 1)
             self._top_distances = Buffer(device, room, name="the distances of pairs at the top", owner=self)
@@ -123,7 +133,7 @@ class Pairs(Resource):
             constants |= entries.constants
             if is_tracked:
                 at_once = _SOFTWARE_AT_ONCE if device.info.kind == "cpu" else _AT_ONCE
-                constants |= {_SIDES_CONSTANT: sides, _AT_ONCE_CONSTANT: at_once}
+                constants |= {_SIDES_CONSTANT: sides, _AT_ONCE_CONSTANT: at_once, TRACKS_CONSTANT: self.most_tracks}
                 constants[TOP_CONSTANT] = len(customized.top.nodes)
             self._kernels[key] = Kernel(
                 device,

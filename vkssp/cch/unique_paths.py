@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.lower_arcs import LowerArcs
-from vkssp.cch.pairs import Pairs
+from vkssp.cch.pairs import TRACKS_CONSTANT, Pairs
 from vkssp.cch.path_entries import HEIGHT_CONSTANT, height_of
 from vkssp.engine.arrays import Array
 from vkssp.engine.device_graph import DeviceGraph
@@ -135,7 +135,11 @@ class UniquePaths(Resource):
                     bindings=6,
                     push_constants=3,
                     workgroup_size=size,
-                    constants={HEIGHT_CONSTANT: height_of(self._hierarchy), _ROOM_CONSTANT: room},
+                    constants={
+                        HEIGHT_CONSTANT: height_of(self._hierarchy),
+                        _ROOM_CONSTANT: room,
+                        TRACKS_CONSTANT: self._pairs.most_tracks,
+                    },
                     shared_bytes=4 * room + _FIXED_BYTES,
                     owner=self,
                 )

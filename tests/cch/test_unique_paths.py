@@ -1,0 +1,149 @@
+"""Unique shortest paths found by one dispatch, which are those of other algorithms, as are those of which there are more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cch.test_unpack import graphs, same_paths
+from tests.conftest import EXAMPLES
+from tests.support.graphs import grid
+from vkssp import Graph, Solver, prepare
+from vkssp.cch import lower_arcs, pairs, recustomized, unique_paths, unpack
+from vkssp.gpu.device import Device
+from vkssp.gpu.recording import Recording
+from vkssp.prepared.seed_groups import Groups
+
+#: Value of `done` where there are several shortest paths.
+HAS_TIES = 5
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Find lower arcs at once, and always look for unique paths; return the value of `done` for each."""
+    monkeypatch.setattr(lower_arcs, "LEAST_PATHS", 0)
+    monkeypatch.setattr(unique_paths.UniquePaths, "learn", lambda _, has_ties: done.append(HAS_TIES if has_ties else 1))
+    done: list[int] = []
+    return done
+
+
+def varied(side: int, most: int) -> Graph:
+    """Return a grid with random weights, which differ in both directions."""
+    whole = grid(side)
+    return whole.with_weights(np.random.default_rng(side).integers(1, most, whole.num_arcs))
+
+
+@settings(max_examples=max(5, EXAMPLES // 3))
+@given(graph=graphs(), seed=st.integers(0, 2**32 - 1))
+def test_paths_are_those_of_other_algorithms(device: Device, graph: Graph, seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lower_arcs, "LEAST_PATHS", 0)
+        patch.setattr(unique_paths, "_TIES", 1 << 20)
+        same_paths(graph, device, np.random.default_rng(seed))
+
+
+def test_only_equally_short_paths_are_ties(device: Device, found: list[int]) -> None:
+    graph, rng = prepare(varied(17, 30)), np.random.default_rng(0)
+    tail, head, weight = graph.tail, graph.head, graph.weight.astype(np.int64)
+    with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:
+        for source, target in rng.integers(0, graph.num_nodes, (30, 2)).tolist():
+            distance = reference.distances(source).astype(np.int64)
+            is_tight = distance[tail] + weight == distance[head]
+            count = np.zeros(graph.num_nodes)
+            count[source] = 1
+            for node in np.argsort(distance, kind="stable").tolist():
+                if node != source:
+                    count[node] = count[tail[is_tight & (head == node)]].sum()
+            assert solver.path(source, target).arcs.tolist() == reference.path(source, target).arcs.tolist()
+            assert found[-1] == (1 if count[target] == 1 else HAS_TIES)
+    assert set(found) == {1, HAS_TIES}
+
+
+def test_a_unique_path_takes_one_submission(
+    device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int]
+) -> None:
+    submitted, submit = list[Recording](), Recording.submit
+
+    def noted(self: Recording, first: Recording | None = None) -> None:
+        submitted.append(self)
+        submit(self, first)
+
+    with Solver(prepare(varied(17, 1 << 20)), "phast", device) as solver:
+        solver.warm_up()
+        monkeypatch.setattr(Recording, "submit", noted)
+        for seeds, targets in (([(0, 0)], [(288, 0)]), ([(5, 2), (9, 0)], [(200, 1), (3, 9)]), ([(7, 0)], [(7, 0)])):
+            submitted.clear()
+            assert solver.search_path(seeds, targets) is not None
+            assert len(submitted) == 1
+    assert set(found) == {1}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (unique_paths, "_MOST_ROOM", 600),
+        (unique_paths, "_SOFTWARE_SIZE", 8),
+        (lower_arcs, "_MANY", 0),
+        (lower_arcs, "_MOST_MEMORY", 0),
+        (pairs, "_MOST_TRACKS", 60),
+        (unpack, "_MOST_RESULTS", 20),
+    ],
+)
+def test_paths_without_room(
+    device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int], module: object, name: str, value: int
+) -> None:
+    monkeypatch.setattr(module, name, value)
+    same_paths(varied(15, 1 << 20), device, np.random.default_rng(2))
+
+
+def test_few_changed_weights_and_other_metrics(
+    device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int]
+) -> None:
+    monkeypatch.setattr(recustomized, "FEWEST_ARCS", 0)
+    monkeypatch.setattr(recustomized, "MOST_WORK", 1)
+    graph, rng = prepare(varied(16, 1 << 20)), np.random.default_rng(3)
+    other = graph.with_weights(graph.weight[::-1].copy())
+    with Solver(graph, "phast", device) as solver, Solver(other, "phast", device) as beside:
+        for _ in range(4):
+            for each in (solver, beside):
+                with Solver(each.graph, "dijkstra") as reference:
+                    for source, target in rng.integers(0, graph.num_nodes, (6, 2)).tolist():
+                        assert each.path(source, target).arcs.tolist() == reference.path(source, target).arcs.tolist()
+            changed = rng.integers(0, graph.num_arcs, 5)
+            solver.set_weights(rng.integers(1, 1 << 20, 5), changed)
+    assert set(found) == {1}
+
+
+@pytest.mark.parametrize("most", [3, 1 << 20])
+def test_paths_of_many_searches(device: Device, found: list[int], most: int) -> None:
+    graph, rng = prepare(varied(14, most)), np.random.default_rng(4)
+
+    def places(count: int) -> Groups:
+        listed = [[(int(node), int(rng.integers(3))) for node in rng.integers(0, graph.num_nodes, 2)] for _ in range(count)]
+        return Groups.of(listed)
+
+    seeds, targets = places(70), places(70)
+    with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:
+        for _ in range(2):
+            expected, paths = reference.search_paths(seeds, targets), solver.search_paths(seeds, targets)
+            for one, other in zip(expected, paths, strict=True):
+                assert np.array_equal(one, other)
+
+
+def test_paths_with_ties_are_expected_after_some(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower_arcs, "LEAST_PATHS", 0)
+    submitted, submit = list[int](), Recording.submit
+
+    def noted(self: Recording, first: Recording | None = None) -> None:
+        submitted[-1] += 1
+        submit(self, first)
+
+    with Solver(prepare(grid(17, low=1, high=2)), "phast", device) as solver:
+        solver.path(0, 288)
+        monkeypatch.setattr(Recording, "submit", noted)
+        for _ in range(100):
+            submitted.append(0)
+            solver.path(0, 288)
+    assert submitted[:2] == [2, 2] and sum(submitted) < 115
