@@ -17,6 +17,7 @@ layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the
 layout(constant_id = 6) const uint SIDES = 2;     // searches at once: both of a pair, or 1
 const uint PART = WORKGROUP_SIZE / SIDES;         // invocations of a search
 layout(constant_id = 8) const uint AT_ONCE = 4;   // arcs of an invocation whose reads overlap
+const uint LANES = 16;                            // invocations for a node that others have brought nearer
 #define TOP_BINDING 8
 #include "top.glsl"
 #define PATH_ENTRIES HEIGHT
@@ -42,6 +43,7 @@ layout(push_constant) uniform Push {
     uint num_kept;
     uint ends_at_top;
     uint most_kept;
+    uint num_tracked;  // first pairs whose tracks are kept, num_kept at most
 };
 
 // For both searches in turn: distances of the nodes on the path to the root, by depth; those of a supernode's nodes
@@ -78,7 +80,7 @@ void put_rank(uint depth, uint rank) {
 
 // Keep an arc from a node at some depth to one above it by which the distance there was found, unless there is no room.
 void track(uint word, uint from, uint to, uint sum) {
-    if (pair_number >= num_kept) return;
+    if (pair_number >= num_tracked) return;
     uint place = atomicAdd(tracked, 1);
     if (place < MOST_TRACKS) labels[TRACKS_OF(pair_number) + 1 + place] = uvec4(word, from, to | side << 31, sum);
 }
@@ -88,6 +90,10 @@ void extend_to(uint to, uint distance, uint arc, uint word, uint from) {
     if (distance == UNREACHABLE || arc == UNREACHABLE) return;
     uint sum = extend(distance, arc), before;
     sum_overflow = sum_overflow || sum == UNREACHABLE;
+#ifdef V2
+    // What others change meanwhile only becomes less.
+    if (sum > (is_shared(to) ? found[side * NUM_SHARED + to] : entries[entry_at(side, to)])) return;
+#endif
     if (is_shared(to)) before = atomicMin(found[side * NUM_SHARED + to], sum);
     else before = atomicMin(entries[entry_at(side, to)], sum);
     if (sum <= before && to < from) track(word, from, to, sum);
@@ -137,13 +143,16 @@ void extend_inside(Supernode s, uint count) {
 // Keep the arcs between a supernode's nodes that begin at one which the step inside has brought nearer. Distances that
 // they lead to have been found in another way, too.
 void track_inside(Supernode s, uint count) {
-    for (uint t = lid; t < count * count; t += PART) {
-        uint j = t / count, i = t % count, from = found_at(s.depth + j);
-        if (i >= j || from == begun_at(j)) continue;
-        uint word = word_inside(s, j, i), arc = WEIGHT(word);
-        if (arc == UNREACHABLE) continue;
-        uint sum = extend(from, arc);
-        if (sum == found_at(s.depth + i)) track(word, s.depth + j, s.depth + i, sum);
+    uint lanes = min(PART, LANES);
+    for (uint j = lid / lanes; j < count; j += PART / lanes) {
+        uint from = found_at(s.depth + j);
+        if (from == begun_at(j)) continue;
+        for (uint i = lid % lanes; i < j; i += lanes) {
+            uint word = word_inside(s, j, i), arc = WEIGHT(word);
+            if (arc == UNREACHABLE) continue;
+            uint sum = extend(from, arc);
+            if (sum == found_at(s.depth + i)) track(word, s.depth + j, s.depth + i, sum);
+        }
     }
 }
 
@@ -180,6 +189,9 @@ void search_upward(uint rank, uint offset, uint base) {
     }
     synchronize();
     bool has_ended = false;
+#ifdef V4
+    uint touched = 0;
+#endif
     while (true) {
         if (!has_ended && base != NO_INDEX && s.top != NO_INDEX) {
             hand_over(s, count, base);
@@ -188,6 +200,13 @@ void search_upward(uint rank, uint offset, uint base) {
         Supernode next = s;
         if (!has_ended) {
             if (s.num_ancestors != 0) next = SUPERNODE(s.parent);  // arrives meanwhile
+#ifdef V4
+            if (SIDES == 2 && s.num_ancestors != 0) {
+                uint words = 2 * (first_arc_of(next, s.parent_place + 1) - next.first_arc);
+                if (lid * 32 < words) touched = WEIGHT(2 * next.first_arc + lid * 32);
+                if (lid * 32 < next.num_ancestors) touched += WORD(ancestor_depth, next.first_ancestor + lid * 32);
+            }
+#endif
             above = s.depth;
             for (uint i = lid; i < count; i += PART) {
                 put_begun(i, found_at(s.depth + i));
@@ -202,12 +221,16 @@ void search_upward(uint rank, uint offset, uint base) {
                 uint depth = s.depth + i;
                 labels[(2 * pair_number + side) * HEIGHT + depth] = uvec4(s.first_node + i, found_at(depth), count, 0);
             }
-            if (pair_number < num_kept && count > 1) track_inside(s, count);
+            if (pair_number < num_tracked && count > 1) track_inside(s, count);
             extend_outside(s, count);
             has_ended = s.num_ancestors == 0;
         }
         count = s.parent_place + 1;
         s = next;
+#ifdef V4
+        if (touched == 0xFFFFFFFDu) sum_overflow = true;
+        touched = 0;
+#endif
         if (has_ended && lid == 0) {
             is_over[side] = 1;
             first_depth[side] = above;
@@ -252,7 +275,7 @@ void main() {
         barrier();
         if (gl_LocalInvocationIndex == 0) {
             answers[i] = uvec2(best, has_overflow);
-            uint count = ends_at_top == 0 ? tracked : NO_INDEX;  // at the top others search
+            uint count = ends_at_top == 0 && i < num_tracked ? tracked : NO_INDEX;  // at the top others search
             if (i < num_kept) labels[TRACKS_OF(i)] = uvec4(count, best, last_depth[0], last_depth[1]);
         }
         barrier();

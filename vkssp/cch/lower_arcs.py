@@ -63,7 +63,7 @@ class LowerArcs(Resource):
         super().__init__(owner)
         self._graph, self._customized, self._device = graph, customized, graph.device
         self._lock, self._version, self._paths, self._is_known = ReentrantLock(), -1, 0, False
-        self._may_be = not self._is_unfit()
+        self._is_fit, self._is_refused = not self._is_unfit(), False
         self._recording: Recording | None = None
         self.device_ms = 0.0
 
@@ -92,28 +92,32 @@ class LowerArcs(Resource):
             For each word of the weights two words, see shaders/cch/lower_arcs.comp. None if too few paths have been
             asked for, or if the device has no room.
         """
-        if not self._may_be:
+        # Most often no lock is needed. In this order: another thread may be about to begin with other weights.
+        if self._version == self._customized.version and self._is_known:
+            return self._lower
+        if not self._is_fit:
             return None
         with self._lock.held():
             if self._version != self._customized.version:
-                self._version, self._paths, self._is_known = self._customized.version, 0, False
+                self._is_known = self._is_refused = False
+                self._version, self._paths = self._customized.version, 0
             self._paths += paths
             enough = LEAST_PATHS + self._customized.hierarchy.num_arcs // ARCS_A_PATH
-            if not self._is_known and self._may_be and self._paths >= enough:
+            if not self._is_known and not self._is_refused and self._paths >= enough:
                 self._find()
+                self._is_refused = not self._is_known
             return self._lower if self._is_known else None
 
     def _find(self) -> None:
         """Find the lower arcs for the present weights, if they fit into the memory and the device ends no loop early."""
         with contextlib.suppress(DeviceError):  # memory may be in pieces; a lost device raises an error elsewhere, too
             if self._recording is None and not self._make():
-                self._may_be = False
                 return
             assert self._recording is not None
             self._recording.submit()
             self._recording.wait()
-            self._is_known, self.device_ms = not self._status.words[0], self._timestamps.between()
-        self._may_be = self._is_known
+            self.device_ms = self._timestamps.between()
+            self._is_known = not self._status.words[0]
 
     def _make(self) -> bool:
         """Make the buffers, and record the search; return whether there is memory for them."""

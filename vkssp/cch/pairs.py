@@ -35,6 +35,9 @@ _SIDES_CONSTANT, _AT_ONCE_CONSTANT = 6, 8
 _AT_ONCE, _SOFTWARE_AT_ONCE = 4, 1
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
+# Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it takes to
+# unpack a path without its tracks: guesses for a large GPU.
+_ARCS_A_LEVEL, _ARCS_A_PATH = 1 << 14, 1 << 17
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
 #: Specialization constant of the shaders: largest number of arcs that a pair's searches keep.
@@ -124,22 +127,22 @@ class Pairs(Resource):
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
-        is_tracked = kept > 0 or count <= _FEWEST
+        is_few = kept > 0 or count <= _FEWEST
         sides = 2 if count <= _FEWEST and size > 1 and device.info.kind != "cpu" else 1
-        key = is_tracked, sides, min(size * sides, device.limits.workgroup_size)
+        key = is_few, sides, min(size * sides, device.limits.workgroup_size)
         if key not in self._kernels:
-            entries = self._entries[is_tracked]
-            shader, constants = customized.shader("phast_few_pairs" if is_tracked else "phast_pairs")
+            entries = self._entries[is_few]
+            shader, constants = customized.shader("phast_few_pairs" if is_few else "phast_pairs")
             constants |= entries.constants
-            if is_tracked:
+            if is_few:
                 at_once = _SOFTWARE_AT_ONCE if device.info.kind == "cpu" else _AT_ONCE
                 constants |= {_SIDES_CONSTANT: sides, _AT_ONCE_CONSTANT: at_once, TRACKS_CONSTANT: self.most_tracks}
                 constants[TOP_CONSTANT] = len(customized.top.nodes)
             self._kernels[key] = Kernel(
                 device,
                 shader,
-                bindings=10 if is_tracked else 8,
-                push_constants=4 if is_tracked else 1,
+                bindings=10 if is_few else 8,
+                push_constants=5 if is_few else 1,
                 workgroup_size=key[2],
                 constants=constants,
                 shared_bytes=entries.shared_bytes,
@@ -149,8 +152,8 @@ class Pairs(Resource):
             bound = self._kernels[key].on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
                 *(customized.ancestor_depth, self._pairs, self._answers),
-                *((self.labels, self._top_distances) if is_tracked else ()),
-                self._lowest[is_tracked],
+                *((self.labels, self._top_distances) if is_few else ()),
+                self._lowest[is_few],
             )
             # Younger than the buffers, so that it is closed, and waited for, before them.
             self._ready[key] = bound, Recording(device, owner=self)
@@ -188,17 +191,19 @@ class Pairs(Resource):
             self._parts += self._at_top
         return self._at_top
 
-    def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int) -> None:
-        ends_at_top = bool(self._customized.top.levels) and count <= _MOST_AT_TOP
-        is_tracked = num_kept > 0 or count <= _FEWEST
-        groups = min(count, self._most_groups[is_tracked])
+    def _record(
+        self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int
+    ) -> None:
+        is_few = num_kept > 0 or count <= _FEWEST
+        ends_at_top = is_few and count <= _MOST_AT_TOP and self._ends_at_top(is_for_paths=num_tracked > 0)
+        groups = min(count, self._most_groups[is_few])
         recording.barrier("all", "all")
         recording.timestamp(self._timestamps, 0)
         if ends_at_top:
             recording.fill(self._top_distances, UNREACHABLE, top_bytes(self._customized.top, 2 * count))
             recording.barrier("transfer", "compute")
         recording.bind(bound)
-        recording.push(bound, *((count, num_kept, ends_at_top, self.most_kept) if is_tracked else (count,)))
+        recording.push(bound, *((count, num_kept, ends_at_top, self.most_kept, num_tracked) if is_few else (count,)))
         recording.dispatch(groups)
         if ends_at_top:
             recording.barrier()
@@ -209,6 +214,17 @@ class Pairs(Resource):
             recording.dispatch(groups)
         recording.timestamp(self._timestamps, 1)
         recording.barrier("all", "all")
+
+    def _ends_at_top(self, *, is_for_paths: bool) -> bool:
+        """Return whether few searches end at the top of the hierarchy, where many workgroups go on."""
+        levels = self._customized.top.levels
+        arcs = sum(level.most_nodes * (level.most_nodes // 2 + level.most_ancestors) for level in levels)
+        return bool(levels) and arcs > _ARCS_A_LEVEL * (1 + len(levels)) + (_ARCS_A_PATH if is_for_paths else 0)
+
+    @property
+    def are_tracked(self) -> bool:
+        """Whether all tracks of searches whose paths are asked for are known."""
+        return not self._ends_at_top(is_for_paths=True)
 
     @property
     def buffers(self) -> tuple[Buffer, Buffer]:
@@ -278,9 +294,10 @@ class Pairs(Resource):
         """Search the pairs in the buffer, then execute other commands; return milliseconds of the searches."""
         self._status.words[0] = 0
         bound, recording = self._ready_for(count, kept)
-        if recording.key != (count, kept):
-            with recording.record((count, kept)):
-                self._record(recording, bound, count, kept)
+        tracked = 0 if following is None else kept
+        if recording.key != (count, kept, tracked):
+            with recording.record((count, kept, tracked)):
+                self._record(recording, bound, count, kept, tracked)
         if following is None:
             recording.submit()
         else:

@@ -39,7 +39,7 @@ def _room_on(device: Device) -> int:
 
 
 def _is_unfit(device: Device, hierarchy: Hierarchy, arc_ids: Array) -> bool:
-    """Return whether the limits of a device, or searches at the top of the hierarchy, do not allow it."""
+    """Return whether the limits of a device do not allow it."""
     height = height_of(hierarchy)
     return not isinstance(arc_ids, Buffer) or height > min(_MOST_HEIGHT, _room_on(device) // _WORDS_A_NODE)
 
@@ -77,7 +77,7 @@ class UniquePaths(Resource):
         self._device, self._hierarchy, self._pairs = graph.device, customized.hierarchy, pairs
         self._searches, self._results, self._room = searches, results, room
         self._arc_ids = graph.incoming_ids()
-        self._is_fit = not customized.top.levels and not _is_unfit(self._device, self._hierarchy, self._arc_ids)
+        self._is_fit = pairs.are_tracked and not _is_unfit(self._device, self._hierarchy, self._arc_ids)
         self._lower_arcs: LowerArcs = graph.shared("lower arcs", lambda: LowerArcs(graph, customized, graph.arrays))
         self._bound: Bindings | None = None
         self._bound_to = -1
