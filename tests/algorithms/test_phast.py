@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -32,7 +32,7 @@ from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.phast import Phast, hierarchy_of
 from vkssp.batch import label_table, sweep_batch
 from vkssp.batch.sweep_batch import LARGE_TILE, SweepBatch, needed_ranks, sweeps_at_once, tile_of
-from vkssp.cch import top
+from vkssp.cch import pairs, top
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.pairs import Pairs
 from vkssp.cpu.rows import SweepRows
@@ -62,8 +62,12 @@ def streets() -> Graph:
 
 
 def searched_together_from(many_arcs: int | None) -> AbstractContextManager[Any]:
-    """Let many workgroups search supernodes with so many arcs, as on a GPU."""
-    return nullcontext() if many_arcs is None else patch.object(top, "many_arcs", lambda _: many_arcs)
+    """Let many workgroups search supernodes with so many arcs, as on a GPU, also for pairs."""
+    stack = ExitStack()
+    if many_arcs is not None:
+        stack.enter_context(patch.object(top, "many_arcs", lambda _: many_arcs))
+        stack.enter_context(patch.multiple(pairs, _ARCS_A_LEVEL=-1, _ARCS_A_PATH=0))
+    return stack
 
 
 def all_rows(blocks: Any) -> np.ndarray:
