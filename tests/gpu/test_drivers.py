@@ -27,6 +27,7 @@ SUITE = (
     "tests/solver/test_nearest_sources.py",
     "tests/algorithms/test_phast.py",
     "tests/cch/test_unpack.py",
+    "tests/cch/test_unique_paths.py",
     "tests/cch/test_recustomized.py",
     "tests/cch/test_split_hierarchies.py",
     "tests/cch/test_path_entries.py",

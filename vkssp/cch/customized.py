@@ -412,11 +412,14 @@ class CustomizedHierarchy(Resource):
             try:
                 # All weights cross the bus once.
                 begin = self._basic.begin.kernel.on(partial.given, self.topology.places, self.weights)
-                self._basic = self._basic._replace(begin=begin)
+                # Younger than the buffers that it uses from now on, so that it is closed, and waited for, before them.
+                recording = Recording(self.device, owner=self)
             except BaseException:
                 partial.close()
                 raise
-            self._partial = partial
+            self._partial, self._basic = partial, self._basic._replace(begin=begin)
+            self._recording.close()
+            self._recording = recording
         if self._partial is not None:
             self._record()
 
