@@ -163,7 +163,8 @@ TUNABLES: dict[str, Tunable] = {
         power_of_two=True,
     ),
     "pairs.size_for_few": _size(
-        *(256, 64, "pair"), "up to 1,024 pairs are on the device at once, and are faster with more invocations each"
+        *(256, 64, "pair"),
+        "invocations of each upward search: up to 1,024 pairs are on the device at once, and are faster with more each",
     ),
     "pairs.size_for_many": _size(
         *(128, 64, "few pairs"), "more pairs wait for processors: small workgroups waste less"

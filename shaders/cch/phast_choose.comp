@@ -11,8 +11,8 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 64;
 // Both are memory of the host, which takes long to answer.
-layout(std430, binding = 0) readonly restrict buffer Pairs { uvec4 pairs[]; };      // see phast_pairs.comp
-layout(std430, binding = 1) readonly restrict buffer Answers { uvec2 answers[]; };  // see phast_pairs.comp
+layout(std430, binding = 0) readonly restrict buffer Pairs { uvec4 pairs[]; };      // see phast_few_pairs.comp
+layout(std430, binding = 1) readonly restrict buffer Answers { uvec2 answers[]; };  // see phast_few_pairs.comp
 // By slot: first pair, number of seeds, and of targets; pairs are those of the first seed first.
 layout(std430, binding = 2) readonly restrict buffer Searches { uvec4 searches[]; };
 

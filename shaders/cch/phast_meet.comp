@@ -8,8 +8,8 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the root of the elimination tree
-layout(std430, binding = 3) restrict buffer Answers { uvec2 answers[]; };                // see phast_pairs.comp
-layout(std430, binding = 4) writeonly restrict buffer UpwardLabels { uvec4 labels[]; };  // see phast_pairs.comp
+layout(std430, binding = 3) restrict buffer Answers { uvec2 answers[]; };                // see phast_few_pairs.comp
+layout(std430, binding = 4) writeonly restrict buffer UpwardLabels { uvec4 labels[]; };  // see phast_few_pairs.comp
 #define TOP_BINDING 5
 #include "top.glsl"
 

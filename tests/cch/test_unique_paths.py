@@ -89,9 +89,11 @@ def test_a_unique_path_takes_one_submission(
         (lower_arcs, "_MOST_MEMORY", 0),
         (pairs, "_MOST_TRACKS", 60),
         (unpack, "_MOST_RESULTS", 20),
+        (pairs, "_SOFTWARE_SIDES", 2),
+        (pairs, "_SOFTWARE_AT_ONCE", 4),
     ],
 )
-def test_paths_without_room(
+def test_paths_with_little_room_or_work_divided_otherwise(
     device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int], module: object, name: str, value: int
 ) -> None:
     monkeypatch.setattr(module, name, value)

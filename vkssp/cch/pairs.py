@@ -29,9 +29,10 @@ _FEW = 1024
 _FEWEST = 128
 # Words of a node on a path to the root, of many and of few pairs, and other bytes of shared memory of a search.
 _ENTRY_WORDS, _FIXED_BYTES = (4, 6), 64
-# Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap, on a
-# GPU and on a software device.
+# Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap; both
+# on a GPU and on a software device, which does not wait for memory.
 _SIDES_CONSTANT, _AT_ONCE_CONSTANT = 6, 8
+_SIDES, _SOFTWARE_SIDES = 2, 1
 _AT_ONCE, _SOFTWARE_AT_ONCE = 4, 1
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
@@ -128,14 +129,15 @@ class Pairs(Resource):
         device, customized = self._device, self._customized
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
         is_few = kept > 0 or count <= _FEWEST
-        sides = 2 if count <= _FEWEST and size > 1 and device.info.kind != "cpu" else 1
+        is_software = device.info.kind == "cpu"
+        sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= _FEWEST and size > 1 else 1
         key = is_few, sides, min(size * sides, device.limits.workgroup_size)
         if key not in self._kernels:
             entries = self._entries[is_few]
             shader, constants = customized.shader("phast_few_pairs" if is_few else "phast_pairs")
             constants |= entries.constants
             if is_few:
-                at_once = _SOFTWARE_AT_ONCE if device.info.kind == "cpu" else _AT_ONCE
+                at_once = _SOFTWARE_AT_ONCE if is_software else _AT_ONCE
                 constants |= {_SIDES_CONSTANT: sides, _AT_ONCE_CONSTANT: at_once, TRACKS_CONSTANT: self.most_tracks}
                 constants[TOP_CONSTANT] = len(customized.top.nodes)
             self._kernels[key] = Kernel(
@@ -228,7 +230,7 @@ class Pairs(Resource):
 
     @property
     def buffers(self) -> tuple[Buffer, Buffer]:
-        """The pairs of the last call, and their answers, see shaders/cch/phast_pairs.comp; more pairs make new ones."""
+        """The pairs of the last call, and their answers; more pairs make new ones. See phast_few_pairs.comp."""
         return self._pairs, self._answers
 
     def search(
