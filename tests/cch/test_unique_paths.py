@@ -61,9 +61,7 @@ def test_only_equally_short_paths_are_ties(device: Device, found: list[int]) -> 
     assert set(found) == {1, HAS_TIES}
 
 
-def test_a_unique_path_takes_one_submission(
-    device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int]
-) -> None:
+def test_a_unique_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int]) -> None:
     submitted, submit = list[Recording](), Recording.submit
 
     def noted(self: Recording, first: Recording | None = None) -> None:
@@ -123,7 +121,9 @@ def test_paths_of_many_searches(device: Device, found: list[int], most: int) -> 
     graph, rng = prepare(varied(14, most)), np.random.default_rng(4)
 
     def places(count: int) -> Groups:
-        listed = [[(int(node), int(rng.integers(3))) for node in rng.integers(0, graph.num_nodes, 2)] for _ in range(count)]
+        listed = [
+            [(int(node), int(rng.integers(3))) for node in rng.integers(0, graph.num_nodes, 2)] for _ in range(count)
+        ]
         return Groups.of(listed)
 
     seeds, targets = places(70), places(70)

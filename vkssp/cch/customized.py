@@ -324,9 +324,7 @@ class CustomizedHierarchy(Resource):
             if batch.size > 2:  # two nodes have no other node to pass
                 self._record_fronts(self._recording, self._closure, batch, 1, PAIRS)
 
-    def _record_fronts(
-        self, recording: Recording, kernel: Bindings, batch: Batch, parts: int, stages: int
-    ) -> None:
+    def _record_fronts(self, recording: Recording, kernel: Bindings, batch: Batch, parts: int, stages: int) -> None:
         (begin, end, _, _, largest, front, _), size = batch, chain_size(self.device)
         recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
         recording.dispatch(self._groups((end - begin) * parts * front.lanes, size))

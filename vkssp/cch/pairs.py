@@ -193,9 +193,7 @@ class Pairs(Resource):
             self._parts += self._at_top
         return self._at_top
 
-    def _record(
-        self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int
-    ) -> None:
+    def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int) -> None:
         is_few = num_kept > 0 or count <= _FEWEST
         ends_at_top = is_few and count <= _MOST_AT_TOP and self._ends_at_top(is_for_paths=num_tracked > 0)
         groups = min(count, self._most_groups[is_few])

@@ -126,7 +126,9 @@ class UniquePaths(Resource):
         """Make what is needed, with the lower arcs in a buffer; return whether the device has the memory for it."""
         try:
             if self._recording is None:
-                size = min(_SOFTWARE_SIZE if self._device.info.kind == "cpu" else _SIZE, self._device.limits.workgroup_size)
+                size = min(
+                    _SOFTWARE_SIZE if self._device.info.kind == "cpu" else _SIZE, self._device.limits.workgroup_size
+                )
                 room = _room_on(self._device)
                 self._count = Buffer(self._device, 4, name="the number of arcs of all paths", owner=self)
                 self._kernel = Kernel(
