@@ -1,4 +1,4 @@
-"""Unique shortest paths found by one dispatch, which are those of other algorithms, as are those of which there are more."""
+"""Unique shortest paths, found by one dispatch: they are those of other algorithms, as are paths with ties."""
 
 from __future__ import annotations
 
@@ -121,10 +121,8 @@ def test_paths_of_many_searches(device: Device, found: list[int], most: int) -> 
     graph, rng = prepare(varied(14, most)), np.random.default_rng(4)
 
     def places(count: int) -> Groups:
-        listed = [
-            [(int(node), int(rng.integers(3))) for node in rng.integers(0, graph.num_nodes, 2)] for _ in range(count)
-        ]
-        return Groups.of(listed)
+        pairs = rng.integers(0, graph.num_nodes, (count, 2)).tolist()
+        return Groups.of([[(node, int(rng.integers(3))) for node in pair] for pair in pairs])
 
     seeds, targets = places(70), places(70)
     with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:

@@ -109,7 +109,7 @@ class LowerArcs(Resource):
             return self._lower if self._is_known else None
 
     def _find(self) -> None:
-        """Find the lower arcs for the present weights, if they fit into the memory and the device ends no loop early."""
+        """Find the lower arcs for the present weights, if there is memory and the device ends no loop early."""
         with contextlib.suppress(DeviceError):  # memory may be in pieces; a lost device raises an error elsewhere, too
             if self._recording is None and not self._make():
                 return

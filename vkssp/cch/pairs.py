@@ -29,15 +29,15 @@ _FEW = 1024
 _FEWEST = 128
 # Words of a node on a path to the root, of many and of few pairs, and other bytes of shared memory of a search.
 _ENTRY_WORDS, _FIXED_BYTES = (4, 6), 64
-# Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap; both
-# on a GPU and on a software device, which does not wait for memory.
+# Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap; on a
+# GPU and on a software device, which does not wait for memory.
 _SIDES_CONSTANT, _AT_ONCE_CONSTANT = 6, 8
 _SIDES, _SOFTWARE_SIDES = 2, 1
 _AT_ONCE, _SOFTWARE_AT_ONCE = 4, 1
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
-# Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it takes to
-# unpack a path without its tracks: guesses for a large GPU.
+# Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it takes
+# to unpack a path without its tracks: guesses for a large GPU.
 _ARCS_A_LEVEL, _ARCS_A_PATH = 1 << 14, 1 << 17
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
