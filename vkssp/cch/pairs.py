@@ -29,8 +29,8 @@ _FEW = 1024
 _FEWEST = 128
 # Words of a node on a path to the root, of many and of few pairs, and other bytes of shared memory of a search.
 _ENTRY_WORDS, _FIXED_BYTES = (4, 6), 64
-# Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap; on a
-# GPU and on a software device, which does not wait for memory.
+# Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap; on
+# a GPU and on a software device, which does not wait for memory.
 _SIDES_CONSTANT, _AT_ONCE_CONSTANT = 6, 8
 _SIDES, _SOFTWARE_SIDES = 2, 1
 _AT_ONCE, _SOFTWARE_AT_ONCE = 4, 1
