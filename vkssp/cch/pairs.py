@@ -130,8 +130,9 @@ class Pairs(Resource):
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
         is_few = kept > 0 or count <= _FEWEST
         is_software = device.info.kind == "cpu"
-        sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= _FEWEST and size > 1 else 1
-        key = is_few, sides, min(size * sides, device.limits.workgroup_size)
+        sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= _FEWEST else 1
+        sides = min(sides, device.limits.workgroup_size)
+        key = is_few, sides, sides * min(size, device.limits.workgroup_size // sides)
         if key not in self._kernels:
             entries = self._entries[is_few]
             shader, constants = customized.shader("phast_few_pairs" if is_few else "phast_pairs")
