@@ -16,7 +16,7 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the root of the elimination tree
 layout(constant_id = 6) const uint SIDES = 2;     // searches at once: both of a pair, or 1
 const uint PART = WORKGROUP_SIZE / SIDES;         // invocations of a search
-layout(constant_id = 8) const uint AT_ONCE = 4;   // arcs of an invocation whose reads overlap
+layout(constant_id = 8) const uint AT_ONCE = 2;   // arcs of an invocation whose reads overlap
 const uint LANES = 16;                            // invocations for a node that others have brought nearer
 #define TOP_BINDING 8
 #include "top.glsl"
@@ -90,10 +90,8 @@ void extend_to(uint to, uint distance, uint arc, uint word, uint from) {
     if (distance == UNREACHABLE || arc == UNREACHABLE) return;
     uint sum = extend(distance, arc), before;
     sum_overflow = sum_overflow || sum == UNREACHABLE;
-#ifdef V2
-    // What others change meanwhile only becomes less.
+    // Others change the distance meanwhile, but only to a smaller one.
     if (sum > (is_shared(to) ? found[side * NUM_SHARED + to] : entries[entry_at(side, to)])) return;
-#endif
     if (is_shared(to)) before = atomicMin(found[side * NUM_SHARED + to], sum);
     else before = atomicMin(entries[entry_at(side, to)], sum);
     if (sum <= before && to < from) track(word, from, to, sum);
@@ -189,9 +187,6 @@ void search_upward(uint rank, uint offset, uint base) {
     }
     synchronize();
     bool has_ended = false;
-#ifdef V4
-    uint touched = 0;
-#endif
     while (true) {
         if (!has_ended && base != NO_INDEX && s.top != NO_INDEX) {
             hand_over(s, count, base);
@@ -200,13 +195,6 @@ void search_upward(uint rank, uint offset, uint base) {
         Supernode next = s;
         if (!has_ended) {
             if (s.num_ancestors != 0) next = SUPERNODE(s.parent);  // arrives meanwhile
-#ifdef V4
-            if (SIDES == 2 && s.num_ancestors != 0) {
-                uint words = 2 * (first_arc_of(next, s.parent_place + 1) - next.first_arc);
-                if (lid * 32 < words) touched = WEIGHT(2 * next.first_arc + lid * 32);
-                if (lid * 32 < next.num_ancestors) touched += WORD(ancestor_depth, next.first_ancestor + lid * 32);
-            }
-#endif
             above = s.depth;
             for (uint i = lid; i < count; i += PART) {
                 put_begun(i, found_at(s.depth + i));
@@ -227,10 +215,6 @@ void search_upward(uint rank, uint offset, uint base) {
         }
         count = s.parent_place + 1;
         s = next;
-#ifdef V4
-        if (touched == 0xFFFFFFFDu) sum_overflow = true;
-        touched = 0;
-#endif
         if (has_ended && lid == 0) {
             is_over[side] = 1;
             first_depth[side] = above;

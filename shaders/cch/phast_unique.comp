@@ -41,6 +41,7 @@ shared uint pool[ROOM];
 const uint BITS = (HEIGHT + 31) / 32, BITS_AT = 2 * HEIGHT, FITTING_AT = BITS_AT + 2 * BITS;
 const uint MOST_FITTING = (ROOM - FITTING_AT) / 3, ENDS_AT = FITTING_AT + MOST_FITTING, CHAIN_AT = ENDS_AT + MOST_FITTING;
 const uint MOST_ARCS = ROOM / 3, LINKS_AT = MOST_ARCS;
+const uint AT_ONCE = 4;  // tracks whose reads overlap
 const uint NONE = 0xFFFFFFFFu, SEVERAL = 0xFFFFFFFEu;
 const uint IS_REPLACED = 0x80000000u, END = 0x7FFFFFFFu;
 shared uint best, target, chosen, chosen_pair, top, tops, fitting, has_ties, lengths[2], arcs, first_arc;
@@ -97,18 +98,26 @@ void find_fitting(uint pair, uvec4 header) {
     for (uint i = lid; i < FITTING_AT; i += WORKGROUP_SIZE) pool[i] = i < BITS_AT ? NONE : 0;
     barrier();
     if (lid < 2) reach(lid, lid == 0 ? header.z : header.w);
-    for (uint i = lid; i < header.x; i += WORKGROUP_SIZE) {
-        uvec4 track = labels[TRACKS_OF(pair) + 1 + i];
-        uint depth = track.z & 0x7FFFFFFF, label = labels[first_label + (track.z >> 31) * HEIGHT + depth].y;
-        uint kind = lower[track.x].y;
-        if (track.w > best || label != track.w || kind == HAS_NONE) continue;
-        uint place = atomicAdd(fitting, 1);
-        if (place >= MOST_FITTING) {
-            has_ties = 1;
-            break;
+    for (uint first = lid; first < header.x; first += AT_ONCE * WORKGROUP_SIZE) {
+        uvec4 tracks[AT_ONCE];
+        uint found[AT_ONCE];
+        for (uint a = 0; a < AT_ONCE; ++a) {
+            tracks[a] = labels[TRACKS_OF(pair) + 1 + min(first + a * WORKGROUP_SIZE, header.x - 1)];
         }
-        pool[FITTING_AT + place] = track.x;
-        pool[ENDS_AT + place] = track.y | depth << 16;
+        for (uint a = 0; a < AT_ONCE; ++a) {
+            found[a] = labels[first_label + (tracks[a].z >> 31) * HEIGHT + (tracks[a].z & 0x7FFFFFFF)].y;
+        }
+        for (uint a = 0; a < AT_ONCE && first + a * WORKGROUP_SIZE < header.x; ++a) {
+            uvec4 track = tracks[a];
+            if (track.w > best || found[a] != track.w || lower[track.x].y == HAS_NONE) continue;
+            uint place = atomicAdd(fitting, 1);
+            if (place >= MOST_FITTING) {
+                has_ties = 1;
+                break;
+            }
+            pool[FITTING_AT + place] = track.x;
+            pool[ENDS_AT + place] = track.y | (track.z & 0x7FFFFFFF) << 16;
+        }
     }
     barrier();
     uint count = min(fitting, MOST_FITTING);

@@ -33,7 +33,7 @@ _ENTRY_WORDS, _FIXED_BYTES = (4, 6), 64
 # a GPU and on a software device, which does not wait for memory.
 _SIDES_CONSTANT, _AT_ONCE_CONSTANT = 6, 8
 _SIDES, _SOFTWARE_SIDES = 2, 1
-_AT_ONCE, _SOFTWARE_AT_ONCE = 4, 1
+_AT_ONCE, _SOFTWARE_AT_ONCE = 2, 1
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
 # Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it takes
@@ -43,8 +43,8 @@ _ARCS_A_LEVEL, _ARCS_A_PATH = 1 << 14, 1 << 17
 KEPT, LABEL_WORDS = 16, 4
 #: Specialization constant of the shaders: largest number of arcs that a pair's searches keep.
 TRACKS_CONSTANT = 10
-# Its largest value; see shaders/include/tracks.glsl.
-_MOST_TRACKS = 2047
+# Its largest value, and largest part of the free memory for all tracks; see shaders/include/tracks.glsl.
+_MOST_TRACKS, _MOST_MEMORY = 8191, 1 / 64
 #: Rank of the source, its offset, rank of the target, its offset.
 Pair = tuple[int, int, int, int]
 
@@ -56,7 +56,8 @@ def label_bytes(hierarchy: Hierarchy, kept: int, tracks: int = 0) -> int:
 
 def _most_tracks(device: Device, hierarchy: Hierarchy, kept: int) -> int:
     """Return how many tracks of each pair there is room for, beside the upward labels of a number of pairs."""
-    return max(0, min(_MOST_TRACKS, device.limits.buffer // (4 * LABEL_WORDS * kept) - 2 * height_of(hierarchy) - 1))
+    room = min(device.limits.buffer - label_bytes(hierarchy, kept), int(_MOST_MEMORY * device.free_bytes()))
+    return max(0, min(_MOST_TRACKS, room // (4 * LABEL_WORDS * kept)))
 
 
 class Pairs(Resource):
