@@ -1,6 +1,7 @@
 // Choice of what is unpacked, in the submission of the searches: of all pairs of a search's seeds and targets those of
 // the first of the nearest targets and of all seeds at that distance from it. Nothing is unpacked if no target is
-// reached, or if the path is longer than unpacking pays for. A workgroup does this for each search.
+// reached, or if the path is longer than unpacking pays for, or if phast_unique.comp has found the path. A workgroup does
+// this for each search.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -16,14 +17,24 @@ layout(std430, binding = 1) readonly restrict buffer Answers { uvec2 answers[]; 
 // By slot: first pair, number of seeds, and of targets; pairs are those of the first seed first.
 layout(std430, binding = 2) readonly restrict buffer Searches { uvec4 searches[]; };
 
+// See phast_path.comp and phast_unique.comp; the results are memory of the host, too.
+layout(std430, binding = 5) readonly restrict buffer Results { uint results[]; };
+layout(std430, binding = 6) readonly restrict buffer Count { uint unique_arcs; };
+const uint RESULT_WORDS = 6;
+
 layout(push_constant) uniform Push {
-    uint longest;  // distance of the paths that are unpacked, at most
+    uint longest;     // distance of the paths that are unpacked, at most
+    uint has_unique;  // whether unique paths have been looked for
 };
 
 shared uint best, target, chosen;
 
 void main() {
-    uint lid = gl_LocalInvocationIndex;
+    uint lid = gl_LocalInvocationIndex, all_arcs = has_unique == 0 ? 0 : unique_arcs;
+    if (has_unique != 0 && results[RESULT_WORDS * gl_WorkGroupID.y] == DONE) {
+        if (lid == 0) HEADER = Header(DONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, all_arcs);
+        return;
+    }
     uvec4 search = searches[gl_WorkGroupID.y];
     uint first = search.x, num_targets = search.z, num_pairs = search.y * num_targets;
     uint own = lid < num_pairs ? answers[first + lid].x : UNREACHABLE;
@@ -50,5 +61,5 @@ void main() {
     barrier();
     if (lid > 0) return;
     uint done = chosen == 0 ? LEFT : 0;
-    HEADER = Header(done, 0, 0, 0, 0, 0, 0, chosen, first, search.y, num_targets, best, target, 0, 0);
+    HEADER = Header(done, 0, 0, 0, 0, 0, 0, chosen, first, search.y, num_targets, best, target, 0, all_arcs);
 }

@@ -26,6 +26,7 @@ layout(push_constant) uniform Push {
     uint most_kept;
     uint longest;  // distance of the paths that are unpacked, at most
     uint room;     // for the arcs of all paths
+    uint is_alone; // whether nothing else follows, so that the result also tells if there are ties; otherwise it is 0 then
 };
 
 // The twins of RESULT, MOST_SLOTS and the values of `done` in vkssp/cch/unpack.py, and of those in lower_arcs.comp.
@@ -48,6 +49,7 @@ shared uint best, target, chosen, chosen_pair, top, tops, fitting, has_ties, len
 shared uint has_spread[3];  // whether the last round, this one and the next one reached a node, in turn
 
 void put_result(uint done, uint seed, uint length) {
+    if (done == HAS_TIES && is_alone == 0) return;
     uint first = RESULT_WORDS * gl_WorkGroupID.x;
     results[first + 1] = best;
     results[first + 2] = seed;
@@ -255,7 +257,7 @@ void main() {
         to = swapped;
     }
     for (uint i = lid; i < length; i += WORKGROUP_SIZE) pool[to + length - 1 - (pool[from + i] >> 16)] = arc_ids[pool[i]];
-    if (lid == 0 && gl_NumWorkGroups.x > 1) first_arc = atomicAdd(all_arcs, length);
+    if (lid == 0 && is_alone == 0) first_arc = atomicAdd(all_arcs, length);
     barrier();
     bool has_room = first_arc + length <= room && length <= room;
     for (uint i = lid; i < length && has_room; i += WORKGROUP_SIZE) {

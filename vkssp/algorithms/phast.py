@@ -295,8 +295,7 @@ class Phast(Resource):
         if len(pairs) <= KEPT:
             follow = None
             if unpacker is not None:
-                of_search = [(0, len(seeds), len(targets))]
-                follow = partial(unpacker.follow_search, of_search, self._longest_path)
+                follow = partial(unpacker.follow_single_search, len(seeds), len(targets), self._longest_path)
             lengths, has_overflow, milliseconds = finder.search(pairs, follow)
             best = min(lengths)
             self._last_pairs = best, unpacker is not None

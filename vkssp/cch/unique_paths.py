@@ -55,12 +55,17 @@ class UniquePaths(Resource):
         Its hierarchy.
     pairs : Pairs
         The finder of distances, which keeps labels and tracks.
-    searches, results : Buffer
-        Buffers of the searches and of their results; see shaders/cch/phast_unique.comp.
+    searches, results, num_arcs : Buffer
+        Buffers of the searches, of their results, and of the number of arcs there; see shaders/cch/phast_unique.comp.
     room : int
         Number of arcs that there is room for in the results.
     owner : Resource
         The resource that closes this one.
+
+    Attributes
+    ----------
+    bound_to : int
+        Serial number of the buffer that recorded commands read; -1 before there is one.
     """
 
     def __init__(
@@ -70,57 +75,72 @@ class UniquePaths(Resource):
         pairs: Pairs,
         searches: Buffer,
         results: Buffer,
+        num_arcs: Buffer,
         room: int,
         owner: Resource,
     ) -> None:
         super().__init__(owner)
         self._device, self._hierarchy, self._pairs = graph.device, customized.hierarchy, pairs
-        self._searches, self._results, self._room = searches, results, room
+        self._buffers, self._count, self._room = (searches, results), num_arcs, room
         self._arc_ids = graph.incoming_ids()
         self._is_fit = pairs.are_tracked and not _is_unfit(self._device, self._hierarchy, self._arc_ids)
         self._lower_arcs: LowerArcs = graph.shared("lower arcs", lambda: LowerArcs(graph, customized, graph.arrays))
         self._bound: Bindings | None = None
-        self._bound_to = -1
+        self.bound_to = -1
         self._recording: Recording | None = None
         # Searches in succession with several shortest paths, and how many more of them are expected.
         self._ties = self._expected = 0
 
-    def follow_search(self, count: int, longest: int) -> Recording | None:
-        """Return the commands that find the paths of some searches, to be submitted with these.
+    def is_ready(self, count: int) -> bool:
+        """Return whether unique paths can be found, for a number of searches more."""
+        if not self._is_fit or (lower := self._lower_arcs.ready(count)) is None:
+            return False
+        return self.bound_to == lower.serial or self._bind(lower)
+
+    def expects_one(self) -> bool:
+        """Return whether the path of the next single search is expected to be unique."""
+        if self._expected:
+            self._expected -= 1
+            return False
+        return True
+
+    def follow_search(self, longest: int) -> Recording:
+        """Return the commands that find the path of a single search, to be submitted with it.
 
         Parameters
         ----------
-        count : int
-            Number of searches in the buffer.
         longest : int
             Largest distance of a path that is unpacked, less than `UNREACHABLE`.
-
-        Returns
-        -------
-        Recording or None
-            None if the paths are unpacked sooner, or only, in the other way.
         """
-        if not self._is_fit:
-            return None
-        lower = self._lower_arcs.ready(count)
-        if count == 1 and self._expected:
-            self._expected -= 1
-            return None
-        if lower is None or (self._bound_to != lower.serial and not self._bind(lower)):
-            return None
-        assert self._bound is not None and self._recording is not None
-        key = count, longest
-        if self._recording.key != key:
-            with self._recording.record(key) as recording:
-                if count > 1:
-                    recording.barrier("all", "all")
-                    recording.fill(self._count, 0)
+        assert self._recording is not None
+        if self._recording.key != longest:
+            with self._recording.record(longest) as recording:
                 recording.barrier("all", "compute")
-                recording.bind(self._bound)
-                recording.push(self._bound, self._pairs.most_kept, longest, self._room)
-                recording.dispatch(count)
+                self.record(recording, 1, longest, is_alone=True)
                 recording.barrier("compute", "host")
         return self._recording
+
+    def record(self, recording: Recording, count: int, longest: int, *, is_alone: bool) -> None:
+        """Record the search for the unique paths of the searches in the buffer; see `is_ready`.
+
+        Parameters
+        ----------
+        recording : Recording
+            Recording that is being recorded.
+        count : int
+            Number of searches.
+        longest : int
+            See `follow_search`.
+        is_alone : bool
+            Whether nothing unpacks other paths in the same submission.
+        """
+        assert self._bound is not None
+        if not is_alone:
+            recording.fill(self._count, 0)
+            recording.barrier("transfer", "compute")
+        recording.bind(self._bound)
+        recording.push(self._bound, self._pairs.most_kept, longest, self._room, is_alone)
+        recording.dispatch(count)
 
     def _bind(self, lower: Buffer) -> bool:
         """Make what is needed, with the lower arcs in a buffer; return whether the device has the memory for it."""
@@ -130,12 +150,11 @@ class UniquePaths(Resource):
                     _SOFTWARE_SIZE if self._device.info.kind == "cpu" else _SIZE, self._device.limits.workgroup_size
                 )
                 room = _room_on(self._device)
-                self._count = Buffer(self._device, 4, name="the number of arcs of all paths", owner=self)
                 self._kernel = Kernel(
                     self._device,
                     "phast_unique",
                     bindings=6,
-                    push_constants=3,
+                    push_constants=4,
                     workgroup_size=size,
                     constants={
                         HEIGHT_CONSTANT: height_of(self._hierarchy),
@@ -149,12 +168,12 @@ class UniquePaths(Resource):
                 self._recording = Recording(self._device, owner=self)
             elif self._bound is not None:
                 self._bound.close()
-            buffers = (self._searches, self._pairs.labels, lower, self._arc_ids, self._results, self._count)
+            buffers = (self._buffers[0], self._pairs.labels, lower, self._arc_ids, self._buffers[1], self._count)
             self._bound = self._kernel.on(*buffers)
         except (DeviceError, MemoryShortageError):
             self._is_fit = False
             return False
-        self._recording.key, self._bound_to = None, lower.serial
+        self._recording.key, self.bound_to = None, lower.serial
         return True
 
     def learn(self, *, has_ties: bool) -> None:

@@ -47,8 +47,6 @@ RESULT = np.dtype([(name, np.uint32) for name in ("done", "weight", "seed", "tar
 MOST_SLOTS, MOST_JOBS = 128, 1024
 #: Values of `done`: the path is unpacked; has more arcs than there is room for; was not chosen; begins at no seed.
 DONE, FAILED, LEFT, CONTRADICTED = 1, 2, 3, 4
-# There are several shortest paths, or too many arcs, and nothing has been unpacked.
-_HAS_TIES = 5
 _JOB_WORDS, _NODE_WORDS, _SEARCH_WORDS = 4, 4, 4
 # After which the marks are zero.
 _CLEAN = DONE, LEFT, CONTRADICTED
@@ -224,7 +222,8 @@ class Unpacker(Resource):
             self._results = self._buffer("the unpacked paths", nbytes, mapped=True)
             words = self._results.view()
             self._found, self._arcs = words[:_RESULTS_WORDS].view(RESULT), words[_RESULTS_WORDS:]
-            self._choose = self._kernel("phast_choose", [], 5, 1, size=_SIZE_OF_CHOICE)
+            self._num_arcs = self._buffer("the number of arcs of unique paths", 4)
+            self._choose = self._kernel("phast_choose", [], 7, 2, size=_SIZE_OF_CHOICE)
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             weights, entries = [customized.weights], PathEntries(self._device, hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
@@ -240,7 +239,8 @@ class Unpacker(Resource):
             self._unpack_many = many.on(*topology, *found, below)
             shared = 8 * _POINTERS + 4 * (_POINTERS // 32 + 1) + 16
             self._path = self._kernel("phast_path", [self._arcs_in], 6, 4, {1: _POINTERS}, shared)
-            self._unique = UniquePaths(graph, customized, pairs, self._searches, self._results, self._room, self)
+            shared_buffers = (self._searches, self._results, self._num_arcs)
+            self._unique = UniquePaths(graph, customized, pairs, *shared_buffers, self._room, self)
             # Made last and so closed first: submitted work must end before its buffers are freed.
             self._recording = Recording(self._device, owner=self)
         except BaseException:
@@ -276,6 +276,8 @@ class Unpacker(Resource):
     def follow_search(self, searches: Searches, longest: int) -> Recording:
         """Return the commands that unpack the paths which searches find, for the submission of the searches.
 
+        Most paths are unique ones, found first; then all shortest paths of the other searches are unpacked.
+
         Parameters
         ----------
         searches : sequence of (int, int, int), or numpy.ndarray
@@ -283,40 +285,48 @@ class Unpacker(Resource):
         longest : int
             Largest distance of a path that is unpacked, less than `UNREACHABLE`.
         """
-        self._put(searches)
-        if (unique := self._unique.follow_search(len(searches), longest)) is None:
-            return self._follow_with_all(len(searches), longest)
+        count = len(searches)
+        self._searches.view().reshape(-1, _SEARCH_WORDS)[:count, :3] = searches
+        return self._follow_with_all(count, longest, has_unique=self._unique.is_ready(count))
+
+    def follow_single_search(self, num_seeds: int, num_targets: int, longest: int) -> Recording:
+        """Return the commands that unpack the path which one search finds, if it is expected to be unique.
+
+        If it is not, `path` unpacks all shortest paths of the search.
+        """
+        self._searches.words[0:3] = 0, num_seeds, num_targets
+        if not self._unique.is_ready(1) or not self._unique.expects_one():
+            return self._follow_with_all(1, longest)
         self._was_clean, self._is_unique = self._is_clean, True
-        self._expect(len(searches))
-        return unique
+        self._expect(1)
+        return self._unique.follow_search(longest)
 
-    def _put(self, searches: Searches) -> None:
-        """Write searches to the buffer."""
-        if len(searches) == 1:  # takes less time so
-            self._searches.words[0:3] = searches[0]
-        else:
-            self._searches.view().reshape(-1, _SEARCH_WORDS)[: len(searches), :3] = searches
+    def _follow_with_all(self, count: int, longest: int, *, has_unique: bool = False) -> Recording:
+        """Return the commands that unpack all shortest paths of the searches in the buffer, and choose one of them.
 
-    def _follow_with_all(self, count: int, longest: int) -> Recording:
-        """Return the commands that unpack all shortest paths of the searches in the buffer, and choose one of them."""
+        Perhaps they do so only for the searches of which no unique path is found first.
+        """
         buffers = self._pairs.buffers
         serials = buffers[0].serial, buffers[1].serial
         if self._searched != serials:
             for bound in self._bound:
                 bound.close()
             found = self._work, self._marks
-            choose = self._choose.on(*buffers, self._searches, *found)
+            choose = self._choose.on(*buffers, self._searches, *found, self._results, self._num_arcs)
             path = self._path.on(self._first_in, self._arcs_in, self._results, *found, self._arc_ids)
             self._bound, self._searched = [choose, path], serials
-        key = serials, count, longest, self._is_clean
+        key = serials, count, longest, self._is_clean, self._unique.bound_to if has_unique else None
         if self._recording.key != key:
             with self._recording.record(key) as recording:
                 recording.barrier("all", "all")
                 if not self._is_clean:
                     recording.fill(self._marks, 0)
                     recording.barrier("transfer", "compute")
+                if has_unique:
+                    self._unique.record(recording, count, longest, is_alone=False)
+                    recording.barrier()
                 recording.bind(self._bound[0])
-                recording.push(self._bound[0], longest)
+                recording.push(self._bound[0], longest, has_unique)
                 recording.dispatch(1, count)
                 recording.barrier()
                 groups, lanes = self._groups(count), _SOFTWARE_LANES if self._is_software else _LANES
@@ -343,7 +353,7 @@ class Unpacker(Resource):
         longest : int
             See `follow_search`.
         is_begun : bool
-            Whether the search was submitted with what `follow_search` returns.
+            Whether the search was submitted with what `follow_single_search` returns.
 
         Returns
         -------
@@ -352,7 +362,7 @@ class Unpacker(Resource):
             for, if the path is longer, or if the device ends long loops early.
         """
         if not is_begun or self._results.words[0] == LEFT:
-            self._submit(self.follow_search([(0, num_seeds, num_targets)], longest))
+            self._submit(self.follow_single_search(num_seeds, num_targets, longest))
         if self._is_unique and self._results.words[0] != LEFT:
             has_ties = self._results.words[0] != DONE
             self._unique.learn(has_ties=has_ties)
@@ -370,36 +380,16 @@ class Unpacker(Resource):
         """Return the paths of some searches, `slots` at most; see `path`."""
         if not is_begun:
             self._submit(self.follow_search(searches, longest))
-        if not self._is_unique:
-            return self._unpacked(len(searches))
-        results = self._found[: len(searches)].copy()
-        unique = UnpackedPaths(results, self._arcs_of(results))
-        has_ties = results["done"] == _HAS_TIES
-        if not has_ties.any():
-            return unique
-        others = np.asarray(searches)[has_ties]
-        self._put(others)
-        self._submit(self._follow_with_all(len(others), longest))
-        unpacked = self._unpacked(len(others))
-        unpacked.results["first"] += np.uint32(len(unique.arcs))
-        results[has_ties] = unpacked.results
-        return UnpackedPaths(results, np.concatenate([unique.arcs, unpacked.arcs]))
-
-    def _unpacked(self, count: int) -> UnpackedPaths:
-        """Return the paths of the searches whose shortest paths are unpacked, after all of them are."""
+        count = len(searches)
         self._end(count)
         results = self._found[:count].copy()
         if (results["done"] == CONTRADICTED).any():
             raise DeviceError(_CONTRADICTION)
         if self._is_cut_short:  # also the weights may be those of an earlier submission
             results["done"], results["weight"] = FAILED, 0
-        return UnpackedPaths(results, self._arcs_of(results))
-
-    def _arcs_of(self, results: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the arcs of the paths that are done."""
         is_done = results["done"] == DONE
         most = int((results["first"] + results["length"])[is_done].max(initial=0))
-        return self._arcs[:most].astype(np.int64)
+        return UnpackedPaths(results, self._arcs[:most].astype(np.int64))
 
     def _end(self, count: int) -> None:
         """Submit more rounds until the paths of all slots are unpacked."""
