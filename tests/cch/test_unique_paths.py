@@ -11,7 +11,7 @@ from tests.cch.test_unpack import graphs, same_paths
 from tests.conftest import EXAMPLES
 from tests.support.graphs import grid
 from vkssp import Graph, Solver, prepare
-from vkssp.cch import lower_arcs, pairs, recustomized, unique_paths, unpack
+from vkssp.cch import lower_arcs, pairs, path_batch, recustomized, unique_paths, unpack
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 from vkssp.prepared.seed_groups import Groups
@@ -116,8 +116,11 @@ def test_few_changed_weights_and_other_metrics(
     assert set(found) == {1}
 
 
-@pytest.mark.parametrize("most", [3, 1 << 20])
-def test_paths_of_many_searches(device: Device, found: list[int], most: int) -> None:
+@pytest.mark.parametrize(("most", "slots"), [(3, 23), (1 << 20, 128)])  # 70 are three times 23 and one more
+def test_paths_of_many_searches(
+    device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int], most: int, slots: int
+) -> None:
+    monkeypatch.setattr(path_batch, "slots_for", lambda *_: slots)
     graph, rng = prepare(varied(14, most)), np.random.default_rng(4)
 
     def places(count: int) -> Groups:
