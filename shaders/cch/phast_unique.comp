@@ -9,7 +9,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 64;
-layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the root of the elimination tree, at most 65,534
+layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the root of the elimination tree
 layout(constant_id = 2) const uint ROOM = 8192;   // words of shared memory, at least 5 * HEIGHT
 // By slot: first pair, number of seeds, and of targets; pairs are those of the first seed first. Memory of the host.
 layout(std430, binding = 0) readonly restrict buffer Searches { uvec4 searches[]; };
@@ -24,9 +24,9 @@ layout(std430, binding = 5) coherent buffer Count { uint all_arcs; };  // arcs o
 
 layout(push_constant) uniform Push {
     uint most_kept;
-    uint longest;  // distance of the paths that are unpacked, at most
-    uint room;     // for the arcs of all paths
-    uint is_alone; // whether nothing else follows, so that the result also tells if there are ties; otherwise it is 0 then
+    uint longest;   // distance of the paths that are unpacked, at most
+    uint room;      // for the arcs of all paths
+    uint is_alone;  // whether nothing unpacks other paths in this submission; if so, they have the result HAS_TIES, else 0
 };
 
 // The twins of RESULT, MOST_SLOTS and the values of `done` in vkssp/cch/unpack.py, and of those in lower_arcs.comp.
@@ -99,7 +99,10 @@ void find_fitting(uint pair, uvec4 header) {
     uint lid = gl_LocalInvocationIndex, first_label = 2 * pair * HEIGHT;
     for (uint i = lid; i < FITTING_AT; i += WORKGROUP_SIZE) pool[i] = i < BITS_AT ? NONE : 0;
     barrier();
-    if (lid < 2) reach(lid, lid == 0 ? header.z : header.w);
+    if (lid == 0) {
+        reach(0, header.z);
+        reach(1, header.w);
+    }
     for (uint first = lid; first < header.x; first += AT_ONCE * WORKGROUP_SIZE) {
         uvec4 tracks[AT_ONCE];
         uint found[AT_ONCE];

@@ -35,7 +35,7 @@ def varied(side: int, most: int) -> Graph:
     return whole.with_weights(np.random.default_rng(side).integers(1, most, whole.num_arcs))
 
 
-@settings(max_examples=max(5, EXAMPLES // 3))
+@settings(max_examples=max(4, EXAMPLES // 8))
 @given(graph=graphs(), seed=st.integers(0, 2**32 - 1))
 def test_paths_are_those_of_other_algorithms(device: Device, graph: Graph, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
