@@ -43,8 +43,9 @@ _ARCS_A_LEVEL, _ARCS_A_PATH = 1 << 14, 1 << 17
 KEPT, LABEL_WORDS = 16, 4
 #: Specialization constant of the shaders: largest number of arcs that a pair's searches keep.
 TRACKS_CONSTANT = 10
-# Its largest value, and largest part of the free memory for all tracks; see shaders/include/tracks.glsl.
-_MOST_TRACKS, _MOST_MEMORY = 8191, 1 / 64
+# Its largest values, for pairs of one search and for those of many, and the largest part of the free memory for all
+# tracks; see shaders/include/tracks.glsl. Of NY a pair has up to 2,000 of them, of Porto with turn costs 2,900.
+_MOST_TRACKS, _MOST_TRACKS_OF_MANY, _MOST_MEMORY = 8191, 4095, 1 / 64
 #: Rank of the source, its offset, rank of the target, its offset.
 Pair = tuple[int, int, int, int]
 
@@ -57,7 +58,8 @@ def label_bytes(hierarchy: Hierarchy, kept: int, tracks: int = 0) -> int:
 def _most_tracks(device: Device, hierarchy: Hierarchy, kept: int) -> int:
     """Return how many tracks of each pair there is room for, beside the upward labels of a number of pairs."""
     room = min(device.limits.buffer - label_bytes(hierarchy, kept), int(_MOST_MEMORY * device.free_bytes()))
-    return max(0, min(_MOST_TRACKS, room // (4 * LABEL_WORDS * kept)))
+    most = _MOST_TRACKS if kept <= KEPT else _MOST_TRACKS_OF_MANY
+    return max(0, min(most, room // (4 * LABEL_WORDS * kept)))
 
 
 class Pairs(Resource):
