@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS
-from vkssp.graph.csr import bounds_of, ranges, within
+from vkssp.arrays import own
+from vkssp.graph.csr import bounds_of, ranges
+from vkssp.jit import kernels
 from vkssp.routing.lines import Snap
-from vkssp.routing.part_weights import Points, entered_weights, part_weights
+from vkssp.routing.part_weights import Points, part_weights
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
@@ -21,6 +22,12 @@ from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 _Columns = Sequence[npt.NDArray[Any]]
+# Phantom nodes that there is room for at first, for each point and in all.
+_ROOM_EACH, _ROOM = 8, 64
+# What the kernel gets of a graph without it, of the same types.
+_NO_WEIGHTS, _NO_NODES = own(np.zeros(0, np.uint32)), own(np.zeros(0, np.bool_))
+_NO_PIECES = own(np.zeros((0, 2), np.int64)), own(np.zeros((0, 2), np.uint32)), _NO_NODES
+_NO_ENDS, _NO_JUNCTIONS = np.zeros((0, 2), np.uint32), [np.zeros(0, np.int64)] * 3
 
 
 class Direct(NamedTuple):
@@ -106,80 +113,76 @@ def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
 
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_starts` finds for each point, the best at each node; none for None."""
-    points, apart = _apart(index, snaps, find_starts)
-    point, arc, at = points.first_arcs()
-    here = np.flatnonzero(at == 0.0) if not index.knows_turns else np.zeros(0, np.int64)
-    weight = part_weights(index.graph, arc, 1.0 - at, start=points.on.take(point, at > 0.0))
-    ends = point, index.graph.head[arc], weight, arc, at, np.zeros(len(arc))
-    return _best(index, len(snaps), ends, apart, (point[here], index.graph.tail[arc[here]]))
+    return _phantoms(index, Snaps.of(snaps), find_starts, are_goals=False)
 
 
 def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_goals` finds for each point, the best at each node; none for None."""
-    points, apart = _apart(index, snaps, find_goals)
-    point, arc, at = points.street_arcs()
-    weight = entered_weights(index.graph, arc, at, points.on.take(point))
-    ends = point, index.graph.tail[arc], weight, arc, at, np.zeros(len(arc))
-    if index.knows_turns:
-        return _best(index, len(snaps), ends, apart, points.nodes())
-    here = np.flatnonzero(at == 1.0)
-    return _best(index, len(snaps), ends, apart, (point[here], index.graph.head[arc[here]]))
+    return _phantoms(index, Snaps.of(snaps), find_goals, are_goals=True)
 
 
-def _apart(
-    index: StreetIndex, snaps: Sequence[Snap | None], find: Callable[[StreetIndex, Snap], list[PhantomNode]]
-) -> tuple[_Points, _Columns]:
-    """Return the points without those that only `find` considers, and the phantom nodes that it finds for these.
+def _phantoms(
+    index: StreetIndex, snaps: Snaps, find: Callable[[StreetIndex, Snap], list[PhantomNode]], *, are_goals: bool
+) -> PhantomNodes:
+    """Return the best phantom node of each point at each node, those of some points as `find` finds them.
 
     These are points with arcs, those inside areas, and those at junctions where trips do not begin on all streets.
     """
-    snaps = Snaps.of(snaps)
-    points = _Points(index, snaps)
+    graph, streets = index.graph, index.graph.streets
     is_apart = snaps.has_arcs | snaps.is_inside
     if index.avoided is not None:
         is_apart[:] = True
-    elif len(points.at_junctions):
-        is_apart[points.at_junctions] |= index.beside_unusable[points.end_nodes]
-    given = ((row, snaps[row]) for row in np.flatnonzero(is_apart).tolist())
-    rows = [(row, one) for row, snap in given if snap is not None for one in find(index, snap)]
-    columns = _columns([(row, one.node, one.weight, one.arc, one.at, one.metres) for row, one in rows])
-    if is_apart.any():
-        points = _Points(index, snaps.without(is_apart))
-    return points, columns
+    turn, bonus, passed, pieces, from_end = (_NO_WEIGHTS, _NO_WEIGHTS, *_NO_PIECES)
+    if streets is not None:
+        turn = _NO_WEIGHTS if streets.turn is None else streets.turn
+        bonus = _NO_WEIGHTS if streets.turn_bonus is None else streets.turn_bonus
+        if streets.passed_weight is not None and streets.piece_weight is not None:
+            passed, pieces, from_end = streets.passed_weight, streets.piece_weight, streets.counted_from_end
+    junctions = index.junctions if index.knows_turns else None
+    of_nodes = (_NO_ENDS, *_NO_JUNCTIONS, _NO_NODES)
+    if junctions is not None:
+        of_nodes = index.nodes_at_ends, *junctions, index.beside_unusable
+    given = (
+        *(are_goals, snaps.polyline, snaps.fraction, snaps.segment, snaps.share, is_apart, *index.arcs_by_polyline),
+        *(index.along, graph.tail, graph.first_out, *of_nodes, graph.weight, turn, bonus, passed, pieces, from_end),
+    )
+    first, room, total = np.empty(len(snaps) + 1, np.int64), _ROOM_EACH * len(snaps) + _ROOM, -1
+    while total < 0:
+        numbers, parts = np.empty((room, 3), np.int64), np.empty(room)
+        total = kernels("vkssp.routing.kernels.phantoms").find_phantoms(*given, first, numbers, parts)
+        room *= 2
+    node, weight, arc = numbers[:total].T
+    found = PhantomNodes(
+        first, node.astype(np.uint32), weight.astype(np.uint32), arc.copy(), parts[:total], np.zeros(total)
+    )
+    rows = np.flatnonzero(is_apart).tolist()
+    return _with_others(found, {row: find(index, snap) for row in rows if (snap := snaps[row]) is not None})
+
+
+def _with_others(found: PhantomNodes, others: dict[int, list[PhantomNode]]) -> PhantomNodes:
+    """Return phantom nodes with the best ones at each node of some points that have none."""
+    rows = list[tuple[int, int, int, int, float, float]]()
+    for point, ends in others.items():
+        best = dict[int, PhantomNode]()
+        for end in sorted(ends, key=lambda end: end.weight):
+            best.setdefault(end.node, end)
+        rows += [
+            (point, end.node, end.weight, end.arc, end.at, end.metres) for end in ends if best[end.node] is end
+        ]
+    if not rows:
+        return found
+    columns = found.owner, found.node, found.weight, found.arc, found.at, found.metres
+    point, *rest = (np.concatenate(pair) for pair in zip(columns, _columns(rows), strict=True))
+    order = np.argsort(point, kind="stable")
+    node, weight, arc, at, metres = (column[order] for column in rest)
+    first = bounds_of(np.bincount(point, minlength=len(found)))
+    return PhantomNodes(first, node.astype(np.uint32), weight.astype(np.uint32), arc, at, metres)
 
 
 def _columns(rows: list[tuple[int, int, int, int, float, float]]) -> _Columns:
     *integers, at, metres = zip(*rows, strict=True) if rows else [()] * 6
     floats = (np.array(column, np.float64) for column in (at, metres))
     return [*(np.array(column, np.int64) for column in integers), *floats]
-
-
-def _best(
-    index: StreetIndex, count: int, ends: _Columns, apart: _Columns, nodes: tuple[Indices, npt.NDArray[Any]]
-) -> PhantomNodes:
-    """Return the best phantom node of each point at each node, in the order of `find_starts` and `find_goals`.
-
-    `ends` are the points and the attributes of their phantom nodes, `apart` are those of other points, and `nodes` are
-    points and the nodes that they are at.
-    """
-    nothing = np.zeros(len(nodes[0]), np.int64)
-    at_nodes = *nodes, nothing, nothing - 1, nothing, nothing
-    columns = [np.concatenate(some) for some in zip(ends, apart, at_nodes, strict=True)]
-    point, node, weight, arc, at, metres = columns
-    order = np.lexsort((weight, node, point))
-    is_best = np.ones(len(order), np.bool_)
-    is_best[1:] = (point[order][1:] != point[order][:-1]) | (node[order][1:] != node[order][:-1])
-    best = order[is_best]
-    if index.knows_turns and len(best):  # the nearest first, of equally near ones the one whose node is found first
-        found = np.minimum.reduceat(order, np.flatnonzero(is_best))
-        best = best[np.lexsort((found, weight[best], point[best]))]
-        best = best[within(np.bincount(point[best])) < MAX_TERMINALS]
-    else:
-        best = best[np.lexsort((best, point[best]))]
-    first = bounds_of(np.bincount(point[best], minlength=count))
-    return PhantomNodes(
-        first, node[best].astype(np.uint32), weight[best].astype(np.uint32), arc[best], at[best], metres[best]
-    )
 
 
 def many_direct(index: StreetIndex, starts: Sequence[Snap | None], goals: Sequence[Snap | None]) -> Direct:
