@@ -27,7 +27,7 @@ _ROOM_EACH, _ROOM = 8, 64
 # What the kernel gets of a graph without it, of the same types.
 _NO_WEIGHTS, _NO_NODES = own(np.zeros(0, np.uint32)), own(np.zeros(0, np.bool_))
 _NO_PIECES = own(np.zeros((0, 2), np.int64)), own(np.zeros((0, 2), np.uint32)), _NO_NODES
-_NO_ENDS, _NO_JUNCTIONS = np.zeros((0, 2), np.uint32), [np.zeros(0, np.int64)] * 3
+_NO_ENDS, _NO_JUNCTIONS = np.zeros((0, 2), np.uint32), (np.zeros(0, np.int64),) * 3
 
 
 class Direct(NamedTuple):
@@ -121,6 +121,13 @@ def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes
     return _phantoms(index, Snaps.of(snaps), find_goals, are_goals=True)
 
 
+def ends_and_places(index: StreetIndex) -> tuple[npt.NDArray[np.uint32], Indices, Indices, Indices]:
+    """Return the nodes at the ends of streets, and the `Junctions`, as kernels take them; empty without turns."""
+    if not index.knows_turns or index.junctions is None:
+        return _NO_ENDS, *_NO_JUNCTIONS
+    return index.nodes_at_ends, *index.junctions
+
+
 def _phantoms(
     index: StreetIndex, snaps: Snaps, find: Callable[[StreetIndex, Snap], list[PhantomNode]], *, are_goals: bool
 ) -> PhantomNodes:
@@ -138,10 +145,7 @@ def _phantoms(
         bonus = _NO_WEIGHTS if streets.turn_bonus is None else streets.turn_bonus
         if streets.passed_weight is not None and streets.piece_weight is not None:
             passed, pieces, from_end = streets.passed_weight, streets.piece_weight, streets.counted_from_end
-    junctions = index.junctions if index.knows_turns else None
-    of_nodes = (_NO_ENDS, *_NO_JUNCTIONS, _NO_NODES)
-    if junctions is not None:
-        of_nodes = index.nodes_at_ends, *junctions, index.beside_unusable
+    of_nodes = *ends_and_places(index), index.beside_unusable if index.knows_turns else _NO_NODES
     given = (
         *(are_goals, snaps.polyline, snaps.fraction, snaps.segment, snaps.share, is_apart, *index.arcs_by_polyline),
         *(index.along, graph.tail, graph.first_out, *of_nodes, graph.weight, turn, bonus, passed, pieces, from_end),

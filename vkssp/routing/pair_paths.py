@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph.csr import bounds_of, ranges
+from vkssp.jit import kernels
 from vkssp.prepared.seed_groups import Groups
 from vkssp.routing.legs import LegPath, find_many_leg_paths
-from vkssp.routing.many_phantoms import many_goals, many_starts
+from vkssp.routing.many_phantoms import ends_and_places, many_goals, many_starts
 from vkssp.routing.phantoms import ViaState, find_direct
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.snaps import Snaps
@@ -121,23 +122,25 @@ def find_pair_paths(solver: Solver | SolverPool, index: StreetIndex, starts: Sna
         return paths
     is_inside = starts.is_inside | goals.is_inside
     here, there = many_starts(index, starts), many_goals(index, goals)
-    is_searched = (np.diff(here.first) > 0) & (np.diff(there.first) > 0) & ~is_inside
-    searched = np.flatnonzero(is_searched)
-    if len(searched):
+    own_kernels, numbers = kernels("vkssp.routing.kernels.pairs"), np.empty((2, len(starts)), np.int64)
+    num_searched, num_direct = own_kernels.sort_pairs(
+        *(starts.polyline, goals.polyline, starts.fraction, goals.fraction, starts.has_arcs | goals.has_arcs),
+        *(is_inside, here.first, there.first, *ends_and_places(index)[:2], numbers),
+    )
+    searched = numbers[0, :num_searched]
+    if num_searched:
         found = solver.search_paths(_groups(here, searched), _groups(there, searched))
-        has_path = found.target >= 0
-        rows = searched[has_path]
-        for side, (ends, number) in enumerate(((here, found.seed), (there, found.target))):
-            at = ends.first[:-1][rows] + number[has_path]
-            paths.node[rows, side], paths.end_weight[rows, side] = ends.node[at], ends.weight[at]
-            paths.arc[rows, side], paths.at[rows, side] = ends.arc[at], ends.at[at]
-        paths.weight[rows] = found.weight[has_path]
-        counts = np.zeros(len(starts), np.int64)
-        counts[searched] = np.diff(found.first)
+        own_kernels.put_paths(
+            *(searched, found.seed, found.target, found.weight.astype(np.int64), found.first, here.first, there.first),
+            *(here.node, there.node, here.weight, there.weight, here.arc, there.arc, here.at, there.at),
+            *(paths.weight, paths.node, paths.arc, paths.at, paths.end_weight, paths.first),
+        )
         arcs = found.arcs if index.avoided is None else index.avoided.arc_ids[found.arcs]
-        first = bounds_of(counts)
-        paths = paths._replace(first=first, arcs=arcs)
-    paths = _with_direct(index, starts, goals, paths)
+        paths = paths._replace(arcs=arcs)
+    if num_direct:
+        paths = _with_direct(index, starts, goals, numbers[1, :num_direct].tolist(), paths)
+    if not is_inside.any():
+        return paths
     apart = np.flatnonzero(is_inside).tolist()
     others = find_many_leg_paths(solver, index, [[starts.at(row), goals.at(row)] for row in apart], False)
     for row, other in zip(apart, others, strict=True):
@@ -155,10 +158,10 @@ def _groups(ends: PhantomNodes, numbers: Indices) -> Groups:
     return Groups(bounds_of(counts), ends.node[rows], ends.weight[rows])
 
 
-def _with_direct(index: StreetIndex, starts: Snaps, goals: Snaps, paths: PairPaths) -> PairPaths:
-    """Return paths with those that pass no node in place of others that are not shorter."""
+def _with_direct(index: StreetIndex, starts: Snaps, goals: Snaps, rows: list[int], paths: PairPaths) -> PairPaths:
+    """Return paths with those of some pairs that pass no node in place of others that are not shorter."""
     dropped = []
-    for row in _maybe_direct(index, starts, goals).tolist():
+    for row in rows:
         way = find_direct(index, starts.at(row), goals.at(row), _ANY_STATE, _ANY_STATE)
         if way is None or 0 <= paths.weight[row] < way[0]:
             continue
@@ -176,18 +179,3 @@ def _with_direct(index: StreetIndex, starts: Snaps, goals: Snaps, paths: PairPat
     arcs = paths.arcs[np.repeat(is_kept, counts)]
     return paths._replace(first=bounds_of(counts * is_kept), arcs=arcs)
 
-
-def _maybe_direct(index: StreetIndex, starts: Snaps, goals: Snaps) -> Indices:
-    """Return the numbers of the pairs between which a path may pass no node, some others among them."""
-    lines = starts.polyline, goals.polyline
-    is_inside = starts.is_inside | goals.is_inside
-    found = ((lines[0] == lines[1]) | starts.has_arcs | goals.has_arcs) & ~is_inside
-    if index.knows_turns:
-        assert index.junctions is not None
-        fraction = starts.fraction
-        at_junction = np.flatnonzero((fraction == 0.0) | (fraction == 1.0))
-        here = index.nodes_at_ends[lines[0][at_junction], (fraction[at_junction] == 1.0).astype(np.int64)]
-        there = index.nodes_at_ends[lines[1][at_junction]]
-        place = index.junctions.place
-        found[at_junction] |= (place[here][:, None] == place[there]).any(axis=1) & ~goals.is_inside[at_junction]
-    return np.flatnonzero(found)
