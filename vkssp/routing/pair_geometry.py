@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import own
 from vkssp.graph import Graph
-from vkssp.graph.csr import bounds_of, ranges
 from vkssp.jit import kernels
 from vkssp.routing.pair_paths import NO_PATH, PairPaths
 from vkssp.routing.part_weights import Points, entered_weights, part_weights
@@ -17,6 +15,8 @@ from vkssp.routing.snaps import Snaps
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+# What the kernel gets where lengths are with the points of arcs.
+_NO_LENGTHS = own(np.zeros(0))
 
 
 class PairGeometry:
@@ -46,42 +46,39 @@ class PairGeometry:
     def __init__(self, index: StreetIndex, graph: Graph, paths: PairPaths, starts: Snaps, goals: Snaps) -> None:
         self._index, self._graph, self._paths, self._starts, self._goals = index, graph, paths, starts, goals
         self._has_leg = paths.weight != NO_PATH
-        self._has_leg[list(paths.by_number)] = False
-        self._is_begun = begun = paths.arc[:, 0] >= 0
-        ended = (paths.arc[:, 1] >= 0) & ~paths.is_direct
-        inner = np.diff(paths.first)
-        counts = begun + inner + ended
-        self.first: Indices = bounds_of(counts)
-        self.arcs = np.empty(int(self.first[-1]), np.int64)
-        self.parts: Floats = np.ones(len(self.arcs))
-        self.arcs[ranges(self.first[:-1] + begun, inner)] = paths.arcs
-        first, last = self.first[:-1][begun], self.first[1:][ended] - 1
-        until = np.where(paths.is_direct, paths.at[:, 1], 1.0)
-        self.arcs[first], self.parts[first] = paths.arc[begun, 0], (until - paths.at[:, 0])[begun]
-        self.arcs[last], self.parts[last] = paths.arc[ended, 1], paths.at[ended, 1]
-        # A leg that is travelled whole is not cut: on a loop, the snapped point may be at either end.
-        self._cut = np.stack([begun & (paths.at[:, 0] > 0.0), (paths.arc[:, 1] >= 0) & (paths.at[:, 1] < 1.0)], axis=1)
+        if paths.by_number:
+            self._has_leg[list(paths.by_number)] = False
+        count, most = len(starts), len(paths.arcs) + 2 * len(starts)
+        self.first: Indices = np.empty(count + 1, np.int64)
+        arcs, (parts, metres) = np.empty(most, np.int64), np.empty((2, most))
+        rows, self._sums = np.empty((most, 2), np.uint32), np.empty(count)
+        self._cut = np.empty((count, 2), np.bool_)
+        lengths = _NO_LENGTHS if index.graph.streets is not None else index.lengths
+        self._num_pieces = kernels("vkssp.routing.kernels.leg").put_legs(
+            *(paths.first, paths.arcs, paths.arc, paths.at, paths.is_direct, index.along, index.along.view(np.float32)),
+            *(lengths, self.first, arcs, parts, rows, metres, self._cut, self._sums, np.empty((64, 3))),
+        )
+        total = int(self.first[-1])
+        self.arcs, self.parts, self._metres, self._rows = arcs[:total], parts[:total], metres[:total], rows[:total]
 
     def metres(self) -> Floats:
         """Return the length of each leg in metres, NaN without a path, float64."""
-        index, streets = self._index, self._index.graph.streets
-        metres = self.parts * index.lengths[self.arcs].astype(np.float64, copy=False)
+        index, streets, found = self._index, self._index.graph.streets, self._sums.copy()
         if streets is not None and streets.piece_weight is not None:
+            metres, first = self._metres.copy(), self.first
             # Points are rounded, and so are not where shares of lengths end.
             for number in np.flatnonzero(self._cut.any(axis=1)).tolist():
-                first, last = int(self.first[number]), int(self.first[number + 1]) - 1
-                for place in {first, last} if first <= last else ():
+                begin, end = int(first[number]), int(first[number + 1])
+                for place in {begin, end - 1} if begin < end else ():
                     ends = (
-                        self._starts.at(number) if place == first and self._cut[number, 0] else None,
-                        self._goals.at(number) if place == last and self._cut[number, 1] else None,
+                        self._starts.at(number) if place == begin and self._cut[number, 0] else None,
+                        self._goals.at(number) if place == end - 1 and self._cut[number, 1] else None,
                     )
                     if ends != (None, None):
                         metres[place] = index.metres_along(int(self.arcs[place]), *ends)
-        bounds = self.first.tolist()
-        # Not by `reduceat`, whose sums differ from those of a leg in the last bits.
-        found = np.array([np.add.reduce(metres[begin:end]) for begin, end in pairwise(bounds)])
+                found[number] = np.add.reduce(metres[begin:end])
         found[~self._has_leg] = np.nan
-        return found.astype(np.float64)
+        return found
 
     def seconds(self) -> Floats | None:
         """Return the duration of each leg in seconds, NaN without a path, float64; None if weights are no durations."""
@@ -99,7 +96,7 @@ class PairGeometry:
         weights = graph.weight[self.arcs].astype(np.int64)
         legs = np.flatnonzero(counts)
         starts, goals = (Points.of(snaps) for snaps in (self._starts, self._goals))
-        cut, begun = self._cut[legs], self._is_begun[legs]
+        cut, begun = self._cut[legs], self._paths.arc[legs, 0] >= 0
         first, last = self.first[:-1][legs], self.first[1:][legs] - 1
         for places, is_first, is_last in ((last, first == last, np.ones_like(begun)), (first, True, first == last)):
             # Where the leg has one arc, both are the same.
@@ -118,28 +115,12 @@ class PairGeometry:
         Latitude and longitude in degrees, shape (p, 2), of which successive ones of a leg differ, and shape (k + 1,),
         int64. A leg without a path has none.
         """
-        along = self._index.along[self.arcs]
-        begin, last = along[:, 0].astype(np.int64), along[:, 1].astype(np.int64)
-        legs = np.flatnonzero(self._has_leg)
-        first = self.first[:-1][legs]
-        pieces, cut = np.abs(last - begin), np.zeros((len(legs), 2), np.int64)
-        both = self._starts, self._goals
-        ends = np.stack([of[legs] for snaps in both for of in (snaps.lat, snaps.lon)], axis=1)
-        segments = [snaps.segment[legs] for snaps in both]
-        for side, arc in enumerate((first, self.first[1:][legs] - 1)):
-            is_cut = self._cut[legs, side]
-            at, segment = arc[is_cut], segments[side][is_cut]
-            before, after = segment + 1, pieces[at] - segment
-            is_backward = begin[at] > last[at]
-            cut[is_cut, side] = (
-                np.where(is_backward, after, before) if side == 0 else np.where(is_backward, before, after)
-            )
-        bounds = np.concatenate([first, self.first[-1:]])
-        out, room = np.empty((2 * len(legs) + int(pieces.sum()) + len(along), 2)), np.empty(len(along), np.int64)
-        counts = np.empty(len(legs), np.int64)
+        legs, starts, goals = np.flatnonzero(self._has_leg), self._starts, self._goals
+        room, bounds = np.empty(len(self._rows), np.int64), np.empty(len(starts) + 1, np.int64)
+        out = np.empty((2 * len(legs) + self._num_pieces + len(self._rows), 2))
+        ends = np.array([starts.lat, starts.lon, goals.lat, goals.lon])
         total = kernels("vkssp.routing.kernels.leg").put_all_points(
-            bounds, along, cut, ends, self._index.points, out, room, counts
+            *(legs, self.first, self._rows, self._cut, starts.segment, goals.segment, ends, self._index.points),
+            *(out, room, bounds),
         )
-        every = np.zeros(len(self._starts), np.int64)
-        every[legs] = counts
-        return out[:total], bounds_of(every)
+        return out[:total], bounds

@@ -1,4 +1,4 @@
-"""Kernel of the points along a leg."""
+"""Kernels of the arcs of legs, their lengths and the points along them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.jit import jit
+from vkssp.jit import jit, jit_part
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 @jit
@@ -49,23 +50,145 @@ def put_points(along: Any, skip: int, drop: int, points: Floats, out: Floats, be
 
 @jit
 def put_all_points(
-    first: Ints, along: Any, cut: Ints, ends: Floats, points: Floats, out: Floats, begin: Ints, counts: Ints
+    legs: Ints,
+    first: Ints,
+    along: Any,
+    is_cut: Bools,
+    first_segments: Ints,
+    last_segments: Ints,
+    ends: Floats,
+    points: Floats,
+    out: Floats,
+    begin: Ints,
+    bounds: Ints,
 ) -> int:
     """Write the points of legs, one after the other, with the points at their ends; return the number of rows.
 
-    `first` has the first of each leg's arcs in `along`, whose rows are those of `put_points`. A row of `cut` has the
-    points that are left out at the beginning and at the end of a leg, and a row of `ends` the points there. `counts`
-    receives the number of rows of each leg, and `begin` is room for a number for each arc.
+    `legs` are the numbers of those that have points. `first` has the first of each leg's arcs in `along`, whose rows
+    are those of `put_points`. Each leg says whether it begins, and ends, on an arc, on which piece of the street these
+    points lie, and has them as a row of `ends`. `bounds` receives the first row of each leg, and `begin` is room for a
+    number for each arc.
     """
-    total = np.int64(0)
-    for leg in range(len(counts)):
-        out[total, 0], out[total, 1] = ends[leg, 0], ends[leg, 1]
-        arcs, own = along[first[leg] : first[leg + 1]], out[total:]
-        size = np.int64(put_points(arcs, cut[leg, 0], cut[leg, 1], points, own, begin[first[leg] : first[leg + 1]]))
-        lat, lon = ends[leg, 2], ends[leg, 3]
+    total, before = np.int64(0), 0
+    for row in range(len(legs)):
+        leg = legs[row]
+        for between in range(before, leg + 1):
+            bounds[between] = total
+        before = leg + 1
+        out[total, 0], out[total, 1] = ends[0, leg], ends[1, leg]
+        low, high = first[leg], first[leg + 1]
+        skip = drop = np.int64(0)
+        if is_cut[leg, 0]:
+            one, other = np.int64(along[low, 0]), np.int64(along[low, 1])
+            skip = first_segments[leg] + 1 if one < other else one - other - first_segments[leg]
+        if is_cut[leg, 1]:
+            one, other = np.int64(along[high - 1, 0]), np.int64(along[high - 1, 1])
+            drop = other - one - last_segments[leg] if one < other else last_segments[leg] + 1
+        own = out[total:]
+        size = np.int64(put_points(along[low:high], skip, drop, points, own, begin[low:high]))
+        lat, lon = ends[2, leg], ends[3, leg]
         if own[size - 1, 0] != lat or own[size - 1, 1] != lon:
             own[size, 0], own[size, 1] = lat, lon
             size += 1
-        counts[leg] = size
         total += size
+    for between in range(before, len(bounds)):
+        bounds[between] = total
     return int(total)
+
+
+@jit_part
+def sum_of(values: Floats, begin: int, end: int, stack: Floats) -> float:
+    """Return the sum of some values, added up in the order in which numpy does it, for the same last bits.
+
+    `stack` is room for 64 rows of three numbers.
+    """
+    depth = 0
+    while True:
+        # Halves, the first of whole blocks of 8, until there are 128 values or fewer.
+        while end - begin > 128:
+            half = (end - begin) // 2
+            half -= half % 8
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = begin + half, end, 0.0
+            depth += 1
+            end = begin + half
+        if end - begin < 8:
+            found = 0.0
+            for i in range(begin, end):
+                found += values[i]
+        else:
+            a, b, c, d = values[begin], values[begin + 1], values[begin + 2], values[begin + 3]
+            e, f, g, h = values[begin + 4], values[begin + 5], values[begin + 6], values[begin + 7]
+            i = begin + 8
+            while i + 8 <= end:
+                a, b, c, d = a + values[i], b + values[i + 1], c + values[i + 2], d + values[i + 3]
+                e, f, g, h = e + values[i + 4], f + values[i + 5], g + values[i + 6], h + values[i + 7]
+                i += 8
+            found = ((a + b) + (c + d)) + ((e + f) + (g + h))
+            while i < end:
+                found += values[i]
+                i += 1
+        # The first half of the last one, whose second half is still to be added, or a second half.
+        while depth > 0 and stack[depth - 1, 0] < 0.0:
+            depth -= 1
+            found = stack[depth, 2] + found
+        if depth == 0:
+            return found
+        begin, end = np.int64(stack[depth - 1, 0]), np.int64(stack[depth - 1, 1])
+        stack[depth - 1, 0], stack[depth - 1, 2] = -1.0, found
+
+
+@jit
+def put_legs(
+    path_first: Ints,
+    path_arcs: Ints,
+    ends: Ints,
+    at: Floats,
+    is_direct: Bools,
+    along: Any,
+    metres_of: Any,
+    other_metres: Any,
+    first: Ints,
+    arcs: Ints,
+    parts: Floats,
+    rows: Any,
+    metres: Floats,
+    is_cut: Bools,
+    sums: Floats,
+    stack: Floats,
+) -> int:
+    """Write the arcs of legs, one leg after the other, and return the number of points between their first and last.
+
+    `path_first` and `path_arcs` are the arcs between the phantom nodes of each leg, `ends` the arcs of these, -1 for
+    none, and `at` the parts of them before the points. `along` is that of the index; `metres_of` are the same bits,
+    whose last column is the length of an arc, unless `other_metres` has one for each arc. `first` receives the offset
+    of each leg's first arc, `parts` the part of an arc that is travelled, `rows` its first and its last point,
+    `metres` its length, `sums` those of the legs, and `is_cut` whether each leg begins, and ends, on an arc.
+    """
+    total, pieces = np.int64(0), np.int64(0)
+    for leg in range(len(sums)):
+        first[leg] = total
+        one, other, direct = ends[leg, 0], ends[leg, 1], is_direct[leg]
+        if one >= 0:
+            arcs[total] = one
+            parts[total] = (at[leg, 1] if direct else 1.0) - at[leg, 0]
+            total += 1
+        for i in range(path_first[leg], path_first[leg + 1]):
+            arcs[total] = path_arcs[i]
+            parts[total] = 1.0
+            total += 1
+        if other >= 0 and not direct:
+            arcs[total] = other
+            parts[total] = at[leg, 1]
+            total += 1
+        for i in range(first[leg], total):
+            arc = arcs[i]
+            rows[i, 0], rows[i, 1] = along[arc, 0], along[arc, 1]
+            pieces += abs(np.int64(rows[i, 0]) - np.int64(rows[i, 1]))
+            length = np.float64(metres_of[arc, 3]) if len(other_metres) == 0 else np.float64(other_metres[arc])
+            metres[i] = parts[i] * length
+        sums[leg] = sum_of(metres, first[leg], total, stack)
+        # A leg that is travelled whole is not cut: on a loop, the snapped point may be at either end.
+        is_cut[leg, 0] = one >= 0 and at[leg, 0] > 0.0
+        is_cut[leg, 1] = other >= 0 and at[leg, 1] < 1.0
+    first[len(sums)] = total
+    return int(pieces)
