@@ -170,9 +170,7 @@ def _with_others(found: PhantomNodes, others: dict[int, list[PhantomNode]]) -> P
         best = dict[int, PhantomNode]()
         for end in sorted(ends, key=lambda end: end.weight):
             best.setdefault(end.node, end)
-        rows += [
-            (point, end.node, end.weight, end.arc, end.at, end.metres) for end in ends if best[end.node] is end
-        ]
+        rows += [(point, end.node, end.weight, end.arc, end.at, end.metres) for end in ends if best[end.node] is end]
     if not rows:
         return found
     columns = found.owner, found.node, found.weight, found.arc, found.at, found.metres

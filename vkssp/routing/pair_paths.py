@@ -178,4 +178,3 @@ def _with_direct(index: StreetIndex, starts: Snaps, goals: Snaps, rows: list[int
     is_kept[dropped] = False
     arcs = paths.arcs[np.repeat(is_kept, counts)]
     return paths._replace(first=bounds_of(counts * is_kept), arcs=arcs)
-

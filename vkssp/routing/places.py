@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.checks import items_of, listed, number_of, shown, whole_number
 from vkssp.errors import NoStreetError, QueryError
@@ -15,10 +16,12 @@ from vkssp.features.places import pair_of, pairs_of
 from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.route import Place
 from vkssp.routing.lines import Snap
+from vkssp.routing.place_list import PlaceList
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.snaps import Snaps
 from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 
+Floats = npt.NDArray[np.float64]
 #: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap,
 #: unless roads may be at any distance.
 _MARGIN_M = 1000.0
@@ -98,14 +101,32 @@ def listed_places(
     is_array = isinstance(array, np.ndarray) and array.shape[1:] == (2,) and array.dtype.kind in "iuf"
     if not is_array and not all(type(one) is tuple and len(one) == 2 and {*map(type, one)} == {float} for one in given):
         return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given, first)]
-    lat, lon = np.array(given).T
-    is_inside = (index.south <= lat) & (lat <= index.north) & (np.maximum(index.west, -180.0) <= lon)
-    is_inside &= lon <= min(index.east, 180.0)
-    if index.avoided is not None and index.avoided.has_areas:
-        is_inside[is_inside] = ~index.avoided.covers(lat[is_inside], lon[is_inside])
-    for row in np.flatnonzero(~is_inside).tolist():
-        checked_place(index, given[row], f"{name} {first + row}")
+    _check_places(index, np.array(given), name, first)
     return list(given)
+
+
+def _check_places(index: StreetIndex, array: Floats, name: str, first: int) -> None:
+    """Raise `QueryError` if one of some places, shape (k, 2), is off the map or in an area to avoid."""
+    low, high = (index.south, max(index.west, -180.0)), (index.north, min(index.east, 180.0))
+    is_inside = (array >= low) & (array <= high)
+    has_areas = index.avoided is not None and index.avoided.has_areas
+    if is_inside.all() and not has_areas:
+        return
+    is_good = is_inside.all(axis=1)
+    if index.avoided is not None and has_areas:
+        is_good[is_good] = ~index.avoided.covers(*array[is_good].T)
+    for row in np.flatnonzero(~is_good).tolist():
+        lat, lon = array[row].tolist()
+        checked_place(index, (lat, lon), f"{name} {first + row}")
+
+
+def places_of_pairs(index: StreetIndex, places: Any, name: str, first: int = 0) -> Sequence[LatLon]:
+    """Return what `listed_places` does; of an array, places that are made when they are asked for."""
+    if type(places) is np.ndarray and places.shape[1:] == (2,) and places.dtype.kind in "iuf" and len(places):
+        array = np.array(places, np.float64, order="C")
+        _check_places(index, array, name, first)
+        return PlaceList(array)
+    return listed_places(index, places, name, first=first)
 
 
 def no_road(index: StreetIndex, place: LatLon, name: str) -> NoStreetError:
@@ -310,13 +331,18 @@ def first_points_of_pairs(
 
     Errors call the first pair `first`.
     """
-    places, count = [*origins, *destinations], len(origins)
-    is_plain = index.small_components is None and len(index.open_areas) == 0
-    if is_plain and CheckedStop not in set(map(type, places)):
-        found = index.snaps_of_trips(np.array(places, np.float64).reshape(-1, 2))
-        for row in np.flatnonzero(found.polyline < 0).tolist():
-            raise no_road(index, places[row], f"{PAIR_NAMES[row // count]} {first + row % count}")
-        return found[:count], found[count:]
+    count = len(origins)
+    if index.small_components is None and len(index.open_areas) == 0:
+        arrays = [_array_of(places) for places in (origins, destinations)]
+        if not any(array is None for array in arrays):
+            found = index.snaps_of_trips(np.concatenate(arrays))  # type: ignore[arg-type]
+            if found.polyline.min() < 0:
+                row = int(np.argmin(found.polyline))
+                raise no_road(
+                    index, (*origins, *destinations)[row], f"{PAIR_NAMES[row // count]} {first + row % count}"
+                )
+            return found.halves()
+    places = [*origins, *destinations]
     names = [f"{name} {row}" for name in PAIR_NAMES for row in range(first, first + count)]
     snaps = snapped(index, places, names)
     if index.small_components is not None:
@@ -326,6 +352,13 @@ def first_points_of_pairs(
             snaps[row], snaps[count + row] = both
     snaps = inside_areas(index, places, snaps)
     return Snaps.of(snaps[:count]), Snaps.of(snaps[count:])
+
+
+def _array_of(places: Sequence[LatLon]) -> Floats | None:
+    """Return checked places as an array, shape (k, 2); None if some of them have conditions."""
+    if isinstance(places, PlaceList):
+        return places.array
+    return None if CheckedStop in set(map(type, places)) else np.array(places, np.float64)
 
 
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:

@@ -44,6 +44,7 @@ from vkssp.routing.places import (
     listed_vias,
     nearest_place_of_each,
     nearest_places,
+    places_of_pairs,
     text,
 )
 from vkssp.routing.route_assembly import joined, leg_of, legs_of
@@ -525,7 +526,7 @@ class Router(Resource):
         steps, strict = flag(steps, "steps"), flag(strict, "strict")
         number = whole_number(first_number, "first_number", 0, 2**63 - 1)
         begin, end = (
-            all_with_snapping(listed_places(index, places, name, first=number), snapping)
+            all_with_snapping(places_of_pairs(index, places, name, number), snapping)
             for places, name in zip((origins, destinations), PAIR_NAMES, strict=True)
         )
         if len(begin) != len(end):

@@ -315,12 +315,15 @@ def find_pairs(
     if index.small_components is not None:
         is_first[:] = True
     snaps = nearest
-    paths, tried = PairPaths.none_of(count), dict[int, Iterator[list[Snap]]]()
-    has_via = np.isin(np.arange(count), list(vias))
+    tried, has_via = dict[int, Iterator[list[Snap]]](), np.zeros(count, np.bool_)
+    has_via[list(vias)] = True
     rows = np.flatnonzero(is_first & ~has_via)
-    if len(rows):
-        starts, goals = snaps if len(rows) == count else (of.take(rows) for of in snaps)
-        paths = paths.merged(rows, find_pair_paths(solver, index, starts, goals))
+    if len(rows) == count:
+        paths = find_pair_paths(solver, index, *snaps)
+    else:
+        paths = PairPaths.none_of(count)
+        if len(rows):
+            paths = paths.merged(rows, find_pair_paths(solver, index, *(of.take(rows) for of in snaps)))
     while True:
         waiting, begin, end = list[int](), list[Snap](), list[Snap]()
         for row in np.flatnonzero((paths.weight == NO_PATH) & ~has_via).tolist():

@@ -375,21 +375,20 @@ class StreetIndex(StreetLines):
         if self._is_polar or has_whole_pieces or (self.avoided is not None and self.avoided.has_areas):
             return Snaps.of(self.ends_of_trips(places))
         found, rows = self._found(places, self._allowed(False, False), self._radius)
-        is_near = found[:, 0] != math.inf
-        found[~is_near], rows[~is_near] = 0.0, 0.5
-        line, fraction = np.where(is_near, found[:, 1], -1.0).astype(np.int64), rows[:, 0]
-        share = np.where((fraction > 0.0) & (fraction < 1.0), found[:, 3], fraction)
-        columns = line, fraction, rows[:, 1].astype(np.int64), rows[:, 2], rows[:, 3], share
+        lines, columns = np.empty((2, len(places)), np.int64), np.empty((4, len(places)))
+        is_special = _kernels().put_columns(found, rows, self._one_sided, lines, columns)
+        fraction, lat, lon, share = columns
 
         def make(row: int) -> Snap:
             lat, lon = places[row].tolist()
             return self._snap(lat, lon, found[row].tolist(), rows[row].tolist())
 
-        snaps = Snaps(columns, make)
-        rows_at = np.flatnonzero(self._one_sided[line] & is_near).tolist()
-        for row, other in self._in_both_directions(places, rows_at):
-            if (other.lat, other.lon) != (snaps.lat[row], snaps.lon[row]):
-                snaps.put(row, other)
+        snaps = Snaps((lines[0], fraction, lines[1], lat, lon, share), make)
+        if is_special:
+            rows_at = np.flatnonzero((lines[0] >= 0) & self._one_sided[lines[0]]).tolist()
+            for row, other in self._in_both_directions(places, rows_at):
+                if (other.lat, other.lon) != (snaps.lat[row], snaps.lon[row]):
+                    snaps.put(row, other)
         return snaps
 
     def _in_both_directions(self, places: npt.NDArray[np.float64], rows: list[int]) -> list[tuple[int, Snap]]:

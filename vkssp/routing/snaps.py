@@ -93,6 +93,16 @@ class Snaps(Sequence["Snap | None"]):
             found._known = {row: self._known[number] for row, number in rows if number in self._known}
         return found
 
+    def halves(self) -> tuple[Snaps, Snaps]:
+        """Return the first and the second half of the points, which share arrays with them; these are given up."""
+        count = len(self) // 2
+        first, second = (
+            self._like(lambda values, part=part: values[part]) for part in (slice(count), slice(count, None))
+        )  # type: ignore[misc]
+        for row, snap in self._known.items():
+            (first if row < count else second)._known[row % count] = snap
+        return first, second
+
     def without(self, is_dropped: npt.NDArray[np.bool_]) -> Snaps:
         """Return the points with None in place of some of them."""
         found = self.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +82,7 @@ class CheckedStop(tuple[float, float]):
         return new
 
 
-def all_with_snapping(places: list[LatLon], snapping: Any) -> list[LatLon]:
+def all_with_snapping(places: Sequence[LatLon], snapping: Any) -> Sequence[LatLon]:
     """Return what `with_snapping` returns for each of some places."""
     if choice(snapping, "snapping", SNAPPINGS) == "default":
         return places

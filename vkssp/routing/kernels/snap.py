@@ -12,6 +12,7 @@ from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE
 from vkssp.jit import jit
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 # Streets of these latitudes may be near a place beyond `POLAR_LATITUDE`, or less by the metres that are near.
 _CAP = POLAR_LATITUDE - 1.0
 # Boxes and pieces are left out if they are farther than the nearest piece by more than errors of rounding.
@@ -206,6 +207,28 @@ def put_snaps(rows: Floats, points: Floats, first: Any, passed: Floats, snaps: F
         snaps[row, 1] = here
         snaps[row, 2] = lat
         snaps[row, 3] = lon
+
+
+@jit
+def put_columns(found: Floats, snaps: Floats, one_sided: Any, lines: Ints, columns: Floats) -> bool:
+    """Write the points of places as columns, and return whether any is on a street of `one_sided`.
+
+    `found` and `snaps` are those of `find_nearest`. `lines` receives the streets and the pieces, `columns` the parts of
+    the streets before the points, the points and the parts of the pieces before them. If a place has no point, the
+    street is -1.
+    """
+    is_special = False
+    for row in range(len(found)):
+        if found[row, 0] == math.inf:
+            lines[0, row], lines[1, row] = -1, 0
+            columns[0, row], columns[1, row], columns[2, row], columns[3, row] = 0.5, 0.5, 0.5, 0.0
+            continue
+        line, fraction = np.int64(found[row, 1]), snaps[row, 0]
+        lines[0, row], lines[1, row] = line, np.int64(snaps[row, 1])
+        columns[0, row], columns[1, row], columns[2, row] = fraction, snaps[row, 2], snaps[row, 3]
+        columns[3, row] = found[row, 3] if fraction > 0.0 and fraction < 1.0 else fraction
+        is_special = is_special or one_sided[line]
+    return is_special
 
 
 @jit
