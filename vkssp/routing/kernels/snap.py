@@ -55,6 +55,9 @@ def find_pieces(
     single, count = len(found) == 1, 0
     node: Any = 0
     bound = limit * _SLACK
+    up_bound = bound / METRES_PER_DEGREE
+    aside_bound = up_bound / width
+    beyond_limit = (bound + _LEAST_M) * (bound + _LEAST_M)
     while node < len(boxes):
         beyond = np.int64(nodes[node, 0])
         if polar:
@@ -62,17 +65,9 @@ def find_pieces(
             cap = _CAP - bound / METRES_PER_DEGREE
             is_far = boxes[node, 2] < cap if northern else boxes[node, 0] > -cap
         else:
-            up = aside = 0.0
-            if lat < boxes[node, 0]:
-                up = boxes[node, 0] - lat
-            elif lat > boxes[node, 2]:
-                up = lat - boxes[node, 2]
-            if lon < boxes[node, 1]:
-                aside = boxes[node, 1] - lon
-            elif lon > boxes[node, 3]:
-                aside = lon - boxes[node, 3]
-            aside *= width
-            is_far = math.sqrt(up * up + aside * aside) * METRES_PER_DEGREE > bound
+            # Outside of the square around the circle, which takes less time to find out.
+            is_far = (boxes[node, 0] - lat > up_bound) | (lat - boxes[node, 2] > up_bound)
+            is_far |= (boxes[node, 1] - lon > aside_bound) | (lon - boxes[node, 3] > aside_bound)
         line = nodes[node, 3]
         if is_far or (beyond == node + 1 and not allowed[line]):
             node = beyond
@@ -95,8 +90,11 @@ def find_pieces(
                 along = 0.0
             elif along > 1.0:
                 along = 1.0
+            up, aside = up0 + along * up, aside0 + along * aside
+            if up * up + aside * aside > beyond_limit:
+                continue
             # Whole micrometres, so that rounding does not decide between pieces that are equally near.
-            metres = math.floor(math.hypot(up0 + along * up, aside0 + along * aside) / _LEAST_M + 0.5) * _LEAST_M
+            metres = math.floor(math.hypot(up, aside) / _LEAST_M + 0.5) * _LEAST_M
             if metres > limit:
                 continue
             at, piece = count, i - 1 - start
@@ -110,6 +108,9 @@ def find_pieces(
                 ):
                     continue
                 limit = metres
+                up_bound = bound / METRES_PER_DEGREE
+                aside_bound = up_bound / width
+                beyond_limit = bound * bound
             count += 1
             if at < len(found):
                 found[at, 0] = metres
