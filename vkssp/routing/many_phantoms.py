@@ -173,11 +173,11 @@ def _with_others(found: PhantomNodes, others: dict[int, list[PhantomNode]]) -> P
         rows += [(point, end.node, end.weight, end.arc, end.at, end.metres) for end in ends if best[end.node] is end]
     if not rows:
         return found
-    columns = found.owner, found.node, found.weight, found.arc, found.at, found.metres
-    point, *rest = (np.concatenate(pair) for pair in zip(columns, _columns(rows), strict=True))
-    order = np.argsort(point, kind="stable")
+    columns: _Columns = found.owner, found.node, found.weight, found.arc, found.at, np.zeros(len(found.at))
+    owner, *rest = [np.concatenate(pair) for pair in zip(columns, _columns(rows), strict=True)]
+    order = np.argsort(owner, kind="stable")
     node, weight, arc, at, metres = (column[order] for column in rest)
-    first = bounds_of(np.bincount(point, minlength=len(found)))
+    first = bounds_of(np.bincount(owner, minlength=len(found)))
     return PhantomNodes(first, node.astype(np.uint32), weight.astype(np.uint32), arc, at, metres)
 
 

@@ -112,7 +112,7 @@ def _check_places(index: StreetIndex, array: Floats, name: str, first: int) -> N
     has_areas = index.avoided is not None and index.avoided.has_areas
     if is_inside.all() and not has_areas:
         return
-    is_good = is_inside.all(axis=1)
+    is_good = is_inside[:, 0] & is_inside[:, 1]
     if index.avoided is not None and has_areas:
         is_good[is_good] = ~index.avoided.covers(*array[is_good].T)
     for row in np.flatnonzero(~is_good).tolist():

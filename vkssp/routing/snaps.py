@@ -96,9 +96,7 @@ class Snaps(Sequence["Snap | None"]):
     def halves(self) -> tuple[Snaps, Snaps]:
         """Return the first and the second half of the points, which share arrays with them; these are given up."""
         count = len(self) // 2
-        first, second = (
-            self._like(lambda values, part=part: values[part]) for part in (slice(count), slice(count, None))
-        )  # type: ignore[misc]
+        first, second = self._like(lambda values: values[:count]), self._like(lambda values: values[count:])
         for row, snap in self._known.items():
             (first if row < count else second)._known[row % count] = snap
         return first, second

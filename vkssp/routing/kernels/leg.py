@@ -15,7 +15,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @jit
-def put_points(along: Any, skip: int, drop: int, points: Floats, out: Floats, begin: Ints) -> np.uint64:
+def put_points(along: Any, skip: Any, drop: Any, points: Floats, out: Floats, begin: Ints) -> np.uint64:
     """Write the points along arcs after the first row of `out`, and return the number of rows; successive rows differ.
 
     A row of `along` has the first and the last of the points of an arc, all of which lie between them in `points`. The
@@ -97,7 +97,7 @@ def put_all_points(
 
 
 @jit_part
-def sum_of(values: Floats, begin: int, end: int, stack: Floats) -> float:
+def sum_of(values: Floats, begin: Any, end: Any, stack: Floats) -> float:
     """Return the sum of some values, added up in the order in which numpy does it, for the same last bits.
 
     `stack` is room for 64 rows of three numbers.

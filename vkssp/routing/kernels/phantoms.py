@@ -17,7 +17,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @jit_part
-def weight_before(at: int, side: int, share: float, from_end: bool, passed: Any, pieces: Any) -> int:
+def weight_before(at: Any, side: int, share: float, from_end: bool, passed: Any, pieces: Any) -> Any:
     """Return the whole units of a street before a point on its piece that begins at `at`; see `part_weights`."""
     own = np.int64(pieces[at, side])
     units = np.int64(math.floor(own * (1.0 - share if from_end else share)))
@@ -26,8 +26,8 @@ def weight_before(at: int, side: int, share: float, from_end: bool, passed: Any,
 
 @jit_part
 def add_phantom(
-    node: int, weight: int, arc: int, at: float, begin: int, end: int, in_order: bool, numbers: Ints, parts: Floats
-) -> int:
+    node: Any, weight: Any, arc: Any, at: float, begin: Any, end: Any, in_order: bool, numbers: Ints, parts: Floats
+) -> Any:
     """Add a phantom node to those of a point, unless a better one is there, and return their end.
 
     If `in_order`, the better one of two at a node takes the place of the other; otherwise it goes to the end.
@@ -88,13 +88,15 @@ def find_phantoms(
     and `parts` has the part of the arc before the point. Those with `is_apart` are left out; so are points at junctions
     beside streets on which no trip begins, for which it is set.
     """
-    total, knows_turns = np.int64(0), len(place) > 0
+    total: Any = np.int64(0)
+    knows_turns = len(place) > 0
     for point in range(len(polyline)):
         first[point] = total
         line = polyline[point]
         if line < 0 or is_apart[point]:
             continue
-        end, at = total, fraction[point]
+        end: Any = total
+        at = fraction[point]
         if knows_turns and (at == 0.0 or at == 1.0):
             begin_node = np.int64(ends_of_line[line, 1 if at == 1.0 else 0])
             if beside_unusable[begin_node]:
@@ -134,7 +136,7 @@ def find_phantoms(
                 if len(bonus) > 0:
                     turned -= np.int64(bonus[arc])
                 whole = np.int64(weight[arc]) - turned
-                found = np.int64(round((before if are_goals else 1.0 - before) * whole))
+                found: Any = np.int64(round((before if are_goals else 1.0 - before) * whole))
                 # Other weights may have been set since.
                 if len(passed) > 0 and passed[high, side] == whole:
                     found = whole
@@ -169,4 +171,4 @@ def find_phantoms(
             end = min(end, total + MAX_TERMINALS)
         total = end
     first[len(polyline)] = total
-    return total
+    return int(total)
