@@ -29,7 +29,7 @@ def test_the_nearest_piece_is_the_first_of_all_that_are_as_near(count: int, long
     points.flags.writeable = False
     line = np.repeat(np.arange(count), np.diff(first))
     begin = np.flatnonzero(line[:-1] == line[1:])
-    runs = [np.arange(run[1], run[2]) for run in tree.nodes[tree.nodes[:, 2] > 0]]
+    runs = [np.arange(run[0], run[1]) for run in tree.runs]
     assert sorted(np.concatenate(runs).tolist()) == begin.tolist()
     rng = np.random.default_rng(1)
     allowed = rng.random(count) < 0.8

@@ -669,7 +669,7 @@ class StreetIndex(StreetLines):
 
         def find(begin: int, end: int) -> None:
             _kernels().find_nearest(
-                *(places[begin:end], limit, _FIRST_RADIUS_M, tree.boxes, tree.nodes, self.points, allowed),
+                *(places[begin:end], limit, _FIRST_RADIUS_M, *tree, self.points, allowed),
                 *(self.first, self.passed_metres, np.empty((1, 4)), found[begin:end], snaps[begin:end]),
             )
 
@@ -714,7 +714,7 @@ class StreetIndex(StreetLines):
         count, found = _ROOM, np.empty((0, 4))
         while count > len(found):
             found = np.empty((count, 4))
-            count = find_pieces(lat, lon, radius, tree.boxes, tree.nodes, self.points, allowed, found)
+            count = find_pieces(lat, lon, radius, *tree, self.points, allowed, found)
         return found[:count]
 
     def _snap(self, lat: float, lon: float, row: list[float], snap: list[float]) -> Snap:

@@ -1,8 +1,8 @@
 """Packed tree of boxes around runs of pieces of streets, which kernels walk without a stack.
 
-The runs are sorted along the Z-order curve; each box above holds `_FAN` boxes (Kamel and Faloutsos 1993, "On packing
-R-trees", with another curve). The boxes lie in the order of a depth-first walk, each with the number of the box to go
-on with if its inside is left out.
+The runs are sorted along the Z-order curve; each box above holds `FAN` boxes (Kamel and Faloutsos 1993, "On packing
+R-trees", with another curve). The boxes inside a box lie next to each other, and where they lie follows from the number
+of the box, so that a kernel need not wait for one to know where the next one is.
 """
 
 from __future__ import annotations
@@ -12,23 +12,27 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.csr import within
+from vkssp.arrays import in_huge_pages, own
+from vkssp.graph.csr import bounds_of, within
 from vkssp.graph.order import z_order
 
-# Boxes in a box, and pieces in a run.
-_FAN, _RUN = 8, 8
+#: Boxes in a box.
+FAN = 8
+# Pieces in a run.
+_RUN = 8
 
 
 class StreetTree(NamedTuple):
-    """Boxes around streets in the order of a depth-first walk.
+    """Boxes around streets, level by level, those of runs first.
 
-    `boxes` has south, west, north and east in degrees, shape (k, 4), float64. `nodes` has for each box the next box
-    outside of it and, for a run of pieces, the first and the last point, the street, and the street's first point;
-    shape (k, 5), uint32.
+    `boxes` has south, west, north and east in degrees, rounded outward, shape (k, 4), float32. `runs` has for each run
+    the first and the last point, the street, and the street's first point; shape (runs, 4), uint32. `first` is the
+    offset of each level in `boxes`; box i of a level holds the boxes from `FAN` * i on of the level before.
     """
 
-    boxes: npt.NDArray[np.float64]
-    nodes: npt.NDArray[np.uint32]
+    boxes: npt.NDArray[np.float32]
+    runs: npt.NDArray[np.uint32]
+    first: npt.NDArray[np.int64]
 
 
 def street_tree(first: npt.NDArray[np.int64], points: npt.NDArray[np.float64]) -> StreetTree:
@@ -41,23 +45,19 @@ def street_tree(first: npt.NDArray[np.int64], points: npt.NDArray[np.float64]) -
     # reduceat leaves out the point at the end of each group, but a run and the next one of its line share that point.
     south_west = np.minimum(np.minimum.reduceat(points, begin), points[end])
     north_east = np.maximum(np.maximum.reduceat(points, begin), points[end])
-    middle = (south_west + north_east) / 2
-    order = z_order(*middle.T).node
-    levels = [np.concatenate([south_west, north_east], axis=1)[order]]
+    order = z_order(*((south_west + north_east) / 2).T).node
+    levels = [np.concatenate([_rounded(south_west, -np.inf), _rounded(north_east, np.inf)], axis=1)[order]]
     while len(levels[-1]) > 1:
-        groups, below = np.arange(0, len(levels[-1]), _FAN), levels[-1]
+        groups, below = np.arange(0, len(levels[-1]), FAN), levels[-1]
         low, high = np.minimum.reduceat(below[:, :2], groups), np.maximum.reduceat(below[:, 2:], groups)
         levels.append(np.concatenate([low, high], axis=1))
-    total = sum(map(len, levels))
-    boxes, nodes = np.empty((total, 4)), np.zeros((total, 5), np.uint32)
-    for level, here in enumerate(levels):
-        edge = np.minimum(np.arange(len(here) + 1) * _FAN**level, len(order))
-        # The boxes that begin before each edge; those above that begin there come first.
-        before = sum(-(-edge // _FAN**k) for k in range(len(levels)))
-        above = sum((edge[:-1] % _FAN**k == 0).astype(np.int64) for k in range(level + 1, len(levels)))
-        at = before[:-1] + above
-        boxes[at], nodes[at, 0] = here, before[1:]
-        if level == 0:
-            nodes[at, 1:] = np.stack([begin, end, line, first[line]], axis=1)[order]
-    boxes.flags.writeable = nodes.flags.writeable = False
-    return StreetTree(boxes, nodes)
+    of_runs = np.stack([begin, end, line, first[line]], axis=1)[order].astype(np.uint32)
+    arrays = np.concatenate(levels), of_runs, bounds_of([len(level) for level in levels])
+    return StreetTree(*(own(in_huge_pages(array)) for array in arrays))
+
+
+def _rounded(degrees: npt.NDArray[np.float64], towards: float) -> npt.NDArray[np.float32]:
+    """Return the nearest numbers of 32 bits that are no less, if `towards` is infinite, or else no greater."""
+    found = degrees.astype(np.float32)
+    is_inside = found > degrees if towards < 0 else found < degrees
+    return np.where(is_inside, np.nextafter(found, np.float32(towards)), found)

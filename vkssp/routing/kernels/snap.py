@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE
 from vkssp.jit import jit
+from vkssp.routing.street_tree import FAN
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -21,6 +22,8 @@ _SLACK = 1.0 + 1e-9
 # take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
 _END_M = 0.1
 _LEAST_M = 1e-6
+# Degrees of longitude that a metre takes at most, where `POLAR_LATITUDE` is not passed, and some more.
+_MOST_ASIDE = 1.001 / (METRES_PER_DEGREE * math.cos(math.radians(POLAR_LATITUDE)))
 
 
 @jit
@@ -41,41 +44,58 @@ def plane_at(lat: float, lon: float, place_lat: float, place_lon: float, width: 
 
 @jit
 def find_pieces(
-    lat: float, lon: float, limit: float, boxes: Floats, nodes: Any, points: Floats, allowed: Any, found: Floats
+    lat: float,
+    lon: float,
+    limit: float,
+    boxes: Any,
+    runs: Any,
+    levels: Ints,
+    points: Floats,
+    allowed: Any,
+    found: Floats,
 ) -> int:
     """Find the pieces of streets within some metres of a place, and return their number.
 
-    `boxes` and `nodes` are a `StreetTree`, `allowed` says which streets may be found. A row of `found` is the distance,
-    the street, the piece and the part of the piece before its nearest point. If `found` has one row, it is the nearest
-    piece, of several the first one of the first street. Otherwise it has all pieces, in any order; if they are more
-    than rows, the rest is only counted.
+    `boxes`, `runs` and `levels` are a `StreetTree`, `allowed` says which streets may be found. A row of `found` is the
+    distance, the street, the piece and the part of the piece before its nearest point. If `found` has one row, it is
+    the nearest piece, of several the first one of the first street. Otherwise it has all pieces, in any order; if they
+    are more than rows, the rest is only counted.
     """
     width = math.cos(math.radians(lat))
     polar, northern = abs(lat) > POLAR_LATITUDE, lat > 0.0
     single, count = len(found) == 1, 0
-    node: Any = 0
     bound = limit * _SLACK
     up_bound = bound / METRES_PER_DEGREE
     aside_bound = up_bound / width
     beyond_limit = (bound + _LEAST_M) * (bound + _LEAST_M)
-    while node < len(boxes):
-        beyond = np.int64(nodes[node, 0])
+    top = len(levels) - 2
+    level: Any = top
+    box: Any = 0
+    while level <= top:
+        at_box = levels[level] + box
         if polar:
             # Streets of all longitudes may be near, since they may lead over the pole.
             cap = _CAP - bound / METRES_PER_DEGREE
-            is_far = boxes[node, 2] < cap if northern else boxes[node, 0] > -cap
+            is_far = boxes[at_box, 2] < cap if northern else boxes[at_box, 0] > -cap
         else:
             # Outside of the square around the circle, which takes less time to find out.
-            is_far = (boxes[node, 0] - lat > up_bound) | (lat - boxes[node, 2] > up_bound)
-            is_far |= (boxes[node, 1] - lon > aside_bound) | (lon - boxes[node, 3] > aside_bound)
-        line = nodes[node, 3]
-        if is_far or (beyond == node + 1 and not allowed[line]):
-            node = beyond
+            south, west = np.float64(boxes[at_box, 0]), np.float64(boxes[at_box, 1])
+            north, east = np.float64(boxes[at_box, 2]), np.float64(boxes[at_box, 3])
+            is_far = (south - lat > up_bound) | (lat - north > up_bound)
+            is_far |= (west - lon > aside_bound) | (lon - east > aside_bound)
+        if level > 0 and not is_far:
+            level -= 1
+            box *= FAN
             continue
-        node += 1
-        if beyond > node:
+        run = box
+        box += 1
+        while level <= top and (box % FAN == 0 or levels[level] + box == levels[level + 1]):
+            level += 1
+            box = (box + FAN - 1) // FAN
+        if is_far or not allowed[runs[run, 2]]:
             continue
-        begin, end, start = np.int64(nodes[node - 1, 1]), np.int64(nodes[node - 1, 2]), np.int64(nodes[node - 1, 4])
+        begin, end = np.int64(runs[run, 0]), np.int64(runs[run, 1])
+        line, start = np.int64(runs[run, 2]), np.int64(runs[run, 3])
         up1 = aside1 = 0.0
         for i in range(begin, end + 1):
             up0, aside0 = up1, aside1
@@ -237,8 +257,9 @@ def find_nearest(
     places: Floats,
     limit: float,
     first_radius: float,
-    boxes: Floats,
-    nodes: Any,
+    boxes: Any,
+    runs: Any,
+    levels: Ints,
     points: Floats,
     allowed: Any,
     first: Any,
@@ -252,6 +273,7 @@ def find_nearest(
     A row of `found` is as in `find_pieces`, for which `room` has one, and a row of `snaps` as in `put_snaps`. The
     search begins within `first_radius`, and reaches four times as far each time.
     """
+    root = levels[len(levels) - 2]
     for row in range(len(places)):
         lat, radius = places[row, 0], first_radius
         found[row, 0] = math.inf
@@ -261,7 +283,12 @@ def find_nearest(
             # Streets at the 180th meridian may have longitudes on either side; near a pole all are found at once.
             for turn in range(1 if abs(lat) > POLAR_LATITUDE else 3):
                 lon = places[row, 1] + 360.0 * (turn if turn < 2 else -1)
-                if find_pieces(lat, lon, radius, boxes, nodes, points, allowed, room) and room[0, 0] < found[row, 0]:
+                if turn > 0 and (
+                    boxes[root, 1] - lon > radius * _MOST_ASIDE or lon - boxes[root, 3] > radius * _MOST_ASIDE
+                ):
+                    continue
+                count = find_pieces(lat, lon, radius, boxes, runs, levels, points, allowed, room)
+                if count > 0 and room[0, 0] < found[row, 0]:
                     for column in range(4):
                         found[row, column] = room[0, column]
             if radius == limit:
