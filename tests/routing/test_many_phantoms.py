@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import shapely
 
+from tests.support.paths import ROOT
 from vkssp import read_graph
+from vkssp.routing import many_phantoms
 from vkssp.routing.many_phantoms import many_direct, many_goals, many_starts
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
@@ -24,10 +26,28 @@ def least(ends: list[PhantomNode]) -> list[PhantomNode]:
     return [end for end in ends if end == best[end.node]]
 
 
-@pytest.mark.parametrize("avoids", [False, True])
-@pytest.mark.parametrize("turns", ["costs", "none"])
-def test_many_are_as_one_by_one(andorra_path: Path, turns: str, avoids: bool) -> None:
-    graph, rng = read_graph(andorra_path, turns=turns), np.random.default_rng(7)
+#: Profile by which pieces of streets weigh whole units, beside the default.
+WHOLE_PIECES = ROOT / "scripts" / "osrm_tools" / "profiles" / "car.toml"
+
+
+@pytest.mark.parametrize(
+    ("turns", "profile", "avoids"),
+    [
+        ("costs", "car", False),
+        ("none", "car", False),
+        ("costs", WHOLE_PIECES, False),
+        ("none", WHOLE_PIECES, False),
+        ("costs", "car", True),
+        ("none", "car", True),
+    ],
+)
+def test_many_are_as_one_by_one(
+    andorra_path: Path, monkeypatch: pytest.MonkeyPatch, turns: str, profile: str | Path, avoids: bool
+) -> None:
+    # Too little room at first.
+    monkeypatch.setattr(many_phantoms, "_ROOM_EACH", 0)
+    monkeypatch.setattr(many_phantoms, "_ROOM", 3)
+    graph, rng = read_graph(andorra_path, turns=turns, profile=profile), np.random.default_rng(7)
     assert graph.lat is not None and graph.lon is not None
     area = shapely.box(1.52, 42.50, 1.53, 42.51) if avoids else None
     index = StreetIndex(graph, area)
@@ -41,6 +61,7 @@ def test_many_are_as_one_by_one(andorra_path: Path, turns: str, avoids: bool) ->
     for many, find in ((many_starts, find_starts), (many_goals, find_goals)):
         found = many(index, [*snaps, None])
         assert [found[row] for row in range(301)] == [*(least(find(index, snap)) for snap in snaps), []]
+        assert found.node.dtype == found.weight.dtype == np.uint32
     starts, goals = [*snaps[:250], None], [None, *snaps[50:]]
     same = SameStreet(index, goals)
     expected = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from vkssp import (
     read_graph,
 )
 from vkssp.gpu.device import Device
+from vkssp.jit import kernels
 
 Pairs = tuple[Sequence[Any], Sequence[Any]]
 
@@ -92,7 +94,8 @@ def test_routes_of_a_real_map(device: Device, andorra: Graph) -> None:
     with Router(andorra, device="cpu") as router, Router(andorra, device=device) as other:
         routes = check(router, pairs)
         assert routes.has_route.sum() > 30
-        again = other.routes(*pairs)
+        again = other.routes(*map(np.array, pairs))  # type: ignore[arg-type]
+        assert again[0] is not None and again[0].origin == routes[0].origin  # type: ignore[union-attr]
         for name in ("weight", "distance_m", "duration_s"):
             assert np.array_equal(getattr(again, name), getattr(routes, name), equal_nan=True)
         for one, same in zip(routes.arcs, again.arcs, strict=True):
@@ -116,6 +119,23 @@ def test_steps_conditions_and_small_components(andorra: Graph) -> None:
         vias = [(), destinations[3:4], stops[:2], (), origins[:3], [origins[3]]]
         check(router, (origins[:6], destinations[:6]), vias, steps=True)
         check(router, (origins[:6], destinations[:6]), vias, continue_straight=False)
+
+
+def test_lengths_of_legs_are_added_up_as_numpy_does() -> None:
+    counts = np.array([0, 1, 7, 8, 9, 127, 128, 129, 136, 137, 300, 1023, 4096, 5003])
+    first, rng = np.concatenate([[0], np.cumsum(counts)]), np.random.default_rng(3)
+    total, legs = int(first[-1]), len(counts)
+    along, lengths = np.zeros((total, 4), np.uint32), 10 ** rng.uniform(-3, 3, total)
+    along.flags.writeable = lengths.flags.writeable = False
+    ends, at = np.full((legs, 2), -1), np.zeros((legs, 2))
+    metres, sums, arcs, parts = np.empty(total), np.empty(legs), np.empty(total, np.int64), np.empty(total)
+    points, is_cut = np.empty((total, 2), np.uint32), np.empty((legs, 2), np.bool_)
+    found = np.empty(legs + 1, np.int64)
+    given = first, np.arange(total), ends, at, np.zeros(legs, np.bool_), along, along.view(np.float32), lengths
+    made = found, arcs, parts, points, metres, is_cut, sums, np.empty((64, 3))
+    kernels("vkssp.routing.kernels.leg").put_legs(*given, *made)
+    assert np.array_equal(found, first) and np.array_equal(metres, lengths) and not is_cut.any()
+    assert sums.tolist() == [np.add.reduce(lengths[begin:end]) for begin, end in pairwise(first.tolist())]
 
 
 def islands() -> Graph:

@@ -48,6 +48,8 @@ class FoundPaths(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[FoundPaths]) -> FoundPaths:
         """Return the paths of several parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
         weight, seed, target, _, arcs = map(np.concatenate, zip(*parts, strict=True))
         counts = np.concatenate([np.diff(part.first) for part in parts])
         return cls(weight, seed, target, bounds_of(counts), arcs)
