@@ -6,6 +6,7 @@ junction, which few pairs are. Points inside open areas are looked at one by one
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -89,18 +90,17 @@ class PairPaths(NamedTuple):
         self.weight[number] = sum(path.weight for path in leg_paths)
 
     def merged(self, numbers: Indices, others: PairPaths) -> PairPaths:
-        """Return the paths of all pairs, those of the pairs with some numbers replaced by others; these had none."""
+        """Return the paths of all pairs, with others for those with some ascending numbers, which had none."""
         if len(numbers) == len(self.weight):
             return others
         for name in self._fields[:6]:
             getattr(self, name)[numbers] = getattr(others, name)
-        counts = np.diff(self.first)
+        counts, parts, end = np.diff(self.first), list[Indices](), 0
         counts[numbers] = np.diff(others.first)
-        first = bounds_of(counts)
-        arcs = np.empty(int(first[-1]), np.int64)
-        for part, rows in ((self, np.delete(np.arange(len(counts)), numbers)), (others, numbers)):
-            number_of_arcs = counts[rows]
-            arcs[ranges(first[rows], number_of_arcs)] = part.arcs
+        for at, ends in zip(self.first[numbers].tolist(), pairwise(others.first.tolist()), strict=True):
+            parts += [self.arcs[end:at], others.arcs[slice(*ends)]]
+            end = at
+        first, arcs = bounds_of(counts), np.concatenate([*parts, self.arcs[end:]])
         own = {int(numbers[row]): path for row, path in others.by_number.items()}
         return self._replace(first=first, arcs=arcs, by_number=self.by_number | own)
 
