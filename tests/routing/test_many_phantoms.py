@@ -45,8 +45,8 @@ def test_many_are_as_one_by_one(
     andorra_path: Path, monkeypatch: pytest.MonkeyPatch, turns: str, profile: str | Path, avoids: bool
 ) -> None:
     # Too little room at first.
-    monkeypatch.setattr(many_phantoms, "_ROOM_EACH", 0)
-    monkeypatch.setattr(many_phantoms, "_ROOM", 3)
+    monkeypatch.setattr(many_phantoms, "ROOM_EACH", 0)
+    monkeypatch.setattr(many_phantoms, "ROOM", 3)
     graph, rng = read_graph(andorra_path, turns=turns, profile=profile), np.random.default_rng(7)
     assert graph.lat is not None and graph.lon is not None
     area = shapely.box(1.52, 42.50, 1.53, 42.51) if avoids else None

@@ -128,13 +128,11 @@ def test_lengths_of_legs_are_added_up_as_numpy_does() -> None:
     along, lengths = np.zeros((total, 4), np.uint32), 10 ** rng.uniform(-3, 3, total)
     along.flags.writeable = lengths.flags.writeable = False
     ends, at = np.full((legs, 2), -1), np.zeros((legs, 2))
-    metres, sums, arcs, parts = np.empty(total), np.empty(legs), np.empty(total, np.int64), np.empty(total)
-    points, is_cut = np.empty((total, 2), np.uint32), np.empty((legs, 2), np.bool_)
-    found = np.empty(legs + 1, np.int64)
+    sums, arcs, is_cut, found = np.empty(legs), np.empty(total, np.int64), np.empty((legs, 2), np.bool_), first + 1
     given = first, np.arange(total), ends, at, np.zeros(legs, np.bool_), along, along.view(np.float32), lengths
-    made = found, arcs, parts, points, metres, is_cut, sums, np.empty((64, 3))
-    kernels("vkssp.routing.kernels.leg").put_legs(*given, *made)
-    assert np.array_equal(found, first) and np.array_equal(metres, lengths) and not is_cut.any()
+    put_legs = kernels("vkssp.routing.kernels.leg").put_legs
+    put_legs(*given, found, arcs, np.empty(counts.max()), is_cut, sums, np.empty((64, 3)))
+    assert np.array_equal(found, first) and np.array_equal(arcs, np.arange(total)) and not is_cut.any()
     assert sums.tolist() == [np.add.reduce(lengths[begin:end]) for begin, end in pairwise(first.tolist())]
 
 

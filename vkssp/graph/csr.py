@@ -174,7 +174,11 @@ def within(count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return the concatenated whole numbers of some ranges, int64; each has `count` numbers from `first` on."""
-    found: npt.NDArray[np.int64] = np.repeat(first.astype(np.int64), count) + within(count)
+    counts: npt.NDArray[np.int64] = count.astype(np.int64)
+    before = np.cumsum(counts)
+    before -= counts
+    found: npt.NDArray[np.int64] = np.repeat(first.astype(np.int64) - before, counts)
+    found += np.arange(len(found))
     return found
 
 

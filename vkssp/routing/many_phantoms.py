@@ -22,8 +22,8 @@ from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 _Columns = Sequence[npt.NDArray[Any]]
-# Phantom nodes that there is room for at first, for each point and in all.
-_ROOM_EACH, _ROOM = 8, 64
+#: Phantom nodes that there is room for at first, for each point and beside these.
+ROOM_EACH, ROOM = 8, 64
 # What the kernel gets of a graph without it, of the same types.
 _NO_WEIGHTS, _NO_NODES = own(np.zeros(0, np.uint32)), own(np.zeros(0, np.bool_))
 _NO_PIECES = own(np.zeros((0, 2), np.int64)), own(np.zeros((0, 2), np.uint32)), _NO_NODES
@@ -150,7 +150,7 @@ def _phantoms(
         *(are_goals, snaps.polyline, snaps.fraction, snaps.segment, snaps.share, is_apart, *index.arcs_by_polyline),
         *(index.along, graph.tail, graph.first_out, *of_nodes, graph.weight, turn, bonus, passed, pieces, from_end),
     )
-    first, room, total = np.empty(len(snaps) + 1, np.int64), _ROOM_EACH * len(snaps) + _ROOM, -1
+    first, room, total = np.empty(len(snaps) + 1, np.int64), ROOM_EACH * len(snaps) + ROOM, -1
     while total < 0:
         numbers, parts = np.empty((room, 3), np.int64), np.empty(room)
         total = kernels("vkssp.routing.kernels.phantoms").find_phantoms(*given, first, numbers, parts)

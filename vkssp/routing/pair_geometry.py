@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -39,8 +41,6 @@ class PairGeometry:
         Ids of the arcs, int64.
     first : numpy.ndarray
         Offset of each leg's first arc, shape (k + 1,), int64.
-    parts : numpy.ndarray
-        Part of each arc that is travelled, by length, float64.
     """
 
     def __init__(self, index: StreetIndex, graph: Graph, paths: PairPaths, starts: Snaps, goals: Snaps) -> None:
@@ -50,22 +50,29 @@ class PairGeometry:
             self._has_leg[list(paths.by_number)] = False
         count, most = len(starts), len(paths.arcs) + 2 * len(starts)
         self.first: Indices = np.empty(count + 1, np.int64)
-        arcs, (parts, metres) = np.empty(most, np.int64), np.empty((2, most))
-        rows, self._sums = np.empty((most, 2), np.uint32), np.empty(count)
-        self._cut = np.empty((count, 2), np.bool_)
+        arcs, self._sums, self._cut = np.empty(most, np.int64), np.empty(count), np.empty((count, 2), np.bool_)
         lengths = _NO_LENGTHS if index.graph.streets is not None else index.lengths
         self._num_pieces = kernels("vkssp.routing.kernels.leg").put_legs(
             *(paths.first, paths.arcs, paths.arc, paths.at, paths.is_direct, index.along, index.along.view(np.float32)),
-            *(lengths, self.first, arcs, parts, rows, metres, self._cut, self._sums, np.empty((64, 3))),
+            *(lengths, self.first, arcs, np.empty(most), self._cut, self._sums, np.empty((64, 3))),
         )
-        total = int(self.first[-1])
-        self.arcs, self.parts, self._metres, self._rows = arcs[:total], parts[:total], metres[:total], rows[:total]
+        self.arcs = arcs[: int(self.first[-1])]
+
+    @cached_property
+    def parts(self) -> Floats:
+        """Part of each arc that is travelled, by length, float64."""
+        paths, found = self._paths, np.ones(len(self.arcs))
+        begun, ended = paths.arc[:, 0] >= 0, (paths.arc[:, 1] >= 0) & ~paths.is_direct
+        until = np.where(paths.is_direct, paths.at[:, 1], 1.0)
+        found[self.first[:-1][begun]] = (until - paths.at[:, 0])[begun]
+        found[self.first[1:][ended] - 1] = paths.at[ended, 1]
+        return found
 
     def metres(self) -> Floats:
         """Return the length of each leg in metres, NaN without a path, float64."""
         index, streets, found = self._index, self._index.graph.streets, self._sums.copy()
         if streets is not None and streets.piece_weight is not None:
-            metres, first = self._metres.copy(), self.first
+            metres, first = self.parts * index.lengths[self.arcs].astype(np.float64, copy=False), self.first
             # Points are rounded, and so are not where shares of lengths end.
             for number in np.flatnonzero(self._cut.any(axis=1)).tolist():
                 begin, end = int(first[number]), int(first[number + 1])
@@ -116,11 +123,14 @@ class PairGeometry:
         int64. A leg without a path has none.
         """
         legs, starts, goals = np.flatnonzero(self._has_leg), self._starts, self._goals
-        room, bounds = np.empty(len(self._rows), np.int64), np.empty(len(starts) + 1, np.int64)
-        out = np.empty((2 * len(legs) + self._num_pieces + len(self._rows), 2))
+        bounds, out = (
+            np.empty(len(starts) + 1, np.int64),
+            np.empty((2 * len(legs) + self._num_pieces + len(self.arcs), 2)),
+        )
         ends = np.array([starts.lat, starts.lon, goals.lat, goals.lon])
+        room = np.empty((len(self.arcs), 2), np.uint32), np.empty(len(self.arcs), np.int64)
         total = kernels("vkssp.routing.kernels.leg").put_all_points(
-            *(legs, self.first, self._rows, self._cut, starts.segment, goals.segment, ends, self._index.points),
-            *(out, room, bounds),
+            *(legs, self.first, self.arcs, self._index.along, self._cut, starts.segment, goals.segment, ends),
+            *(self._index.points, out, *room, bounds),
         )
         return out[:total], bounds

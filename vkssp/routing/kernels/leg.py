@@ -52,6 +52,7 @@ def put_points(along: Any, skip: Any, drop: Any, points: Floats, out: Floats, be
 def put_all_points(
     legs: Ints,
     first: Ints,
+    arcs: Ints,
     along: Any,
     is_cut: Bools,
     first_segments: Ints,
@@ -59,15 +60,16 @@ def put_all_points(
     ends: Floats,
     points: Floats,
     out: Floats,
+    rows: Any,
     begin: Ints,
     bounds: Ints,
 ) -> int:
     """Write the points of legs, one after the other, with the points at their ends; return the number of rows.
 
-    `legs` are the numbers of those that have points. `first` has the first of each leg's arcs in `along`, whose rows
-    are those of `put_points`. Each leg says whether it begins, and ends, on an arc, on which piece of the street these
-    points lie, and has them as a row of `ends`. `bounds` receives the first row of each leg, and `begin` is room for a
-    number for each arc.
+    `legs` are the numbers of those that have points. `first` has the offset of each leg's first arc in `arcs`, and
+    `along` is that of the index. Each leg says whether it begins, and ends, on an arc, on which piece of the street
+    these points lie, and has them as a column of `ends`. `bounds` receives the first row of each leg. `rows` and
+    `begin` are room for the arcs of a leg.
     """
     total, before = np.int64(0), 0
     for row in range(len(legs)):
@@ -78,14 +80,17 @@ def put_all_points(
         out[total, 0], out[total, 1] = ends[0, leg], ends[1, leg]
         low, high = first[leg], first[leg + 1]
         skip = drop = np.int64(0)
+        size = high - low
+        for i in range(size):  # from all over memory, by reads that do not wait for each other
+            rows[i, 0], rows[i, 1] = along[arcs[low + i], 0], along[arcs[low + i], 1]
         if is_cut[leg, 0]:
-            one, other = np.int64(along[low, 0]), np.int64(along[low, 1])
+            one, other = np.int64(rows[0, 0]), np.int64(rows[0, 1])
             skip = first_segments[leg] + 1 if one < other else one - other - first_segments[leg]
         if is_cut[leg, 1]:
-            one, other = np.int64(along[high - 1, 0]), np.int64(along[high - 1, 1])
+            one, other = np.int64(rows[size - 1, 0]), np.int64(rows[size - 1, 1])
             drop = other - one - last_segments[leg] if one < other else last_segments[leg] + 1
         own = out[total:]
-        size = np.int64(put_points(along[low:high], skip, drop, points, own, begin[low:high]))
+        size = np.int64(put_points(rows[:size], skip, drop, points, own, begin))
         lat, lon = ends[2, leg], ends[3, leg]
         if own[size - 1, 0] != lat or own[size - 1, 1] != lon:
             own[size, 0], own[size, 1] = lat, lon
@@ -149,9 +154,7 @@ def put_legs(
     other_metres: Any,
     first: Ints,
     arcs: Ints,
-    parts: Floats,
-    rows: Any,
-    metres: Floats,
+    room: Floats,
     is_cut: Bools,
     sums: Floats,
     stack: Floats,
@@ -161,32 +164,33 @@ def put_legs(
     `path_first` and `path_arcs` are the arcs between the phantom nodes of each leg, `ends` the arcs of these, -1 for
     none, and `at` the parts of them before the points. `along` is that of the index; `metres_of` are the same bits,
     whose last column is the length of an arc, unless `other_metres` has one for each arc. `first` receives the offset
-    of each leg's first arc, `parts` the part of an arc that is travelled, `rows` its first and its last point,
-    `metres` its length, `sums` those of the legs, and `is_cut` whether each leg begins, and ends, on an arc.
+    of each leg's first arc, `sums` the length of each leg, and `is_cut` whether it begins, and ends, on an arc. `room`
+    has room for a number for each arc of a leg.
     """
     total, pieces = np.int64(0), np.int64(0)
     for leg in range(len(sums)):
         first[leg] = total
         one, other, direct = ends[leg, 0], ends[leg, 1], is_direct[leg]
-        if one >= 0:
+        is_begun, is_ended = one >= 0, other >= 0 and not direct
+        if is_begun:
             arcs[total] = one
-            parts[total] = (at[leg, 1] if direct else 1.0) - at[leg, 0]
             total += 1
         for i in range(path_first[leg], path_first[leg + 1]):
             arcs[total] = path_arcs[i]
-            parts[total] = 1.0
             total += 1
-        if other >= 0 and not direct:
+        if is_ended:
             arcs[total] = other
-            parts[total] = at[leg, 1]
             total += 1
-        for i in range(first[leg], total):
-            arc = arcs[i]
-            rows[i, 0], rows[i, 1] = along[arc, 0], along[arc, 1]
-            pieces += abs(np.int64(rows[i, 0]) - np.int64(rows[i, 1]))
-            length = np.float64(metres_of[arc, 3]) if len(other_metres) == 0 else np.float64(other_metres[arc])
-            metres[i] = parts[i] * length
-        sums[leg] = sum_of(metres, first[leg], total, stack)
+        begin, count = first[leg], total - first[leg]
+        for i in range(count):
+            arc = arcs[begin + i]
+            pieces += abs(np.int64(along[arc, 0]) - np.int64(along[arc, 1]))
+            room[i] = np.float64(metres_of[arc, 3]) if len(other_metres) == 0 else np.float64(other_metres[arc])
+        if is_begun:
+            room[0] *= (at[leg, 1] if direct else 1.0) - at[leg, 0]
+        if is_ended:
+            room[count - 1] *= at[leg, 1]
+        sums[leg] = sum_of(room, np.int64(0), count, stack)
         # A leg that is travelled whole is not cut: on a loop, the snapped point may be at either end.
         is_cut[leg, 0] = one >= 0 and at[leg, 0] > 0.0
         is_cut[leg, 1] = other >= 0 and at[leg, 1] < 1.0
