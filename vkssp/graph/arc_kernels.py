@@ -1,7 +1,8 @@
 """Compiled kernels that sort billions of arcs: by an end, or by weight within rows.
 
-Each call works on a range of nodes or rows, and threads take ranges of their own. A thread that places arcs reads all
-of them and writes those of its range, so that threads share nothing that they write, and arcs keep their sequence.
+Arcs are sorted by an end in two steps. First they go to buckets of consecutive nodes: each thread places a slice of them
+behind those of the slices before it. Then each bucket, whose nodes' counters fit into the cache, is sorted by one thread.
+So each arc is read and written twice, whatever the number of threads, and arcs of a node keep their sequence.
 """
 
 from __future__ import annotations
@@ -11,105 +12,260 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.jit import jit
+from vkssp.jit import jit, jit_part
 
 # Items of a part that insertion sorts faster.
 _FEW = 24
+# Bits of a digit of long rows, and of those with fewer than so many items; items from which on a digit is faster than
+# comparisons.
+_BITS, _SHORT_BITS, _SHORT, _DIGIT_PAYS = 11, 8, 4096, 64
 
 _Uint32s = npt.NDArray[np.uint32]
+_Uint64s = npt.NDArray[np.uint64]
 _Int64s = npt.NDArray[np.int64]
 
 
 @jit
-def count_ends(ends: _Uint32s, low: int, high: int, count: _Int64s) -> None:
-    """Add to the count of each node in a range how often it is an end."""
+def count_ends(ends: _Uint32s, count: _Uint32s) -> None:
+    """Add to the count of each node how often it is an end."""
     for end in ends:
-        if low <= end < high:
-            count[end] += 1
+        count[end] += np.uint32(1)
+
+
+@jit
+def count_buckets(ends: _Uint32s, shift: int, count: _Int64s) -> None:
+    """Add to the count of each bucket of ``2**shift`` nodes how many ends are in it."""
+    for end in ends:
+        count[end >> np.uint32(shift)] += 1
+
+
+@jit
+def to_buckets(
+    end: _Uint32s, other: _Uint32s, weight: _Uint32s, shift: int, free: _Int64s, items: npt.NDArray[np.uint32]
+) -> None:
+    """Write the end that arcs are sorted by, the other end and the weight of each to the next free place of a bucket."""
+    for arc in range(len(end)):
+        bucket = end[arc] >> np.uint32(shift)
+        place = free[bucket]
+        free[bucket] = place + 1
+        items[place, 0], items[place, 1], items[place, 2] = end[arc], other[arc], weight[arc]
+
+
+@jit
+def rows_to_buckets(
+    first_out: _Uint32s, arcs: _Uint32s, first_arc: int, end_arc: int, shift: int, free: _Int64s, items: _Uint32s
+) -> None:
+    """Do what `to_buckets` does for some arcs in rows, by head; ``items`` with a fourth column take the ids, too."""
+    # The row of the first arc: the last one that begins at it or before it.
+    low: Any = np.int64(0)
+    high: Any = np.int64(len(first_out) - 1)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if first_out[middle] <= first_arc:
+            low = middle
+        else:
+            high = middle
+    tail, with_ids = low, items.shape[1] > 3
+    for arc in range(first_arc, end_arc):
+        while first_out[tail + 1] <= arc:
+            tail += 1
+        head = arcs[arc, 0]
+        bucket = head >> np.uint32(shift)
+        place = free[bucket]
+        free[bucket] = place + 1
+        items[place, 0], items[place, 1], items[place, 2] = head, tail, arcs[arc, 1]
+        if with_ids:
+            items[place, 3] = arc
+
+
+@jit_part
+def _offsets(items: _Uint32s, begin: int, end: int, low: int, high: int, first: _Int64s) -> None:
+    """Write the offset of the first item of each node of a bucket, given its items."""
+    for node in range(low, high):
+        first[node] = 0
+    for i in range(begin, end):
+        first[items[i, 0]] += 1
+    place = begin
+    for node in range(low, high):
+        count = first[node]
+        first[node] = place
+        place += count
+
+
+@jit_part
+def _back(low: int, high: int, begin: int, first: _Int64s) -> None:
+    """Set offsets back to the first items, after each item has moved its node's offset by one."""
+    for node in range(high - 1, low, -1):
+        first[node] = first[node - 1]
+    if low < high:
+        first[low] = begin
 
 
 @jit
 def place_arcs(
-    tail: _Uint32s,
-    head: _Uint32s,
-    weight: _Uint32s,
-    low: int,
-    high: int,
-    free: _Int64s,
-    heads: _Uint32s,
-    weights: _Uint32s,
+    items: _Uint32s, begin: int, end: int, low: int, high: int, first: _Int64s, others: _Uint32s, weights: _Uint32s
 ) -> None:
-    """Write head and weight of each arc whose tail is in a range to the next free place of its tail."""
-    for arc in range(len(tail)):
-        node = tail[arc]
-        if low <= node < high:
-            place = free[node]
-            free[node] = place + 1
-            heads[place] = head[arc]
-            weights[place] = weight[arc]
+    """Write the offsets of the nodes of a bucket, and the other end and the weight of each of its arcs in rows."""
+    _offsets(items, begin, end, low, high, first)
+    for i in range(begin, end):
+        node = items[i, 0]
+        place = first[node]
+        first[node] = place + 1
+        others[place], weights[place] = items[i, 1], items[i, 2]
+    _back(low, high, begin, first)
 
 
 @jit
 def place_incoming(
-    first_out: _Uint32s, arcs: _Uint32s, low: int, high: int, free: _Int64s, arcs_in: _Uint32s, arc_in: _Int64s
+    items: _Uint32s, begin: int, end: int, low: int, high: int, first: _Int64s, arcs: _Uint32s, ids: _Int64s
 ) -> None:
-    """Write tail, weight and id of each arc whose head is in a range to the next free place of its head."""
-    for tail in range(len(first_out) - 1):
-        for arc in range(first_out[tail], first_out[tail + 1]):
-            head = arcs[arc, 0]
-            if low <= head < high:
-                place = free[head]
-                free[head] = place + 1
-                arcs_in[place, 0] = tail
-                arcs_in[place, 1] = arcs[arc, 1]
-                arc_in[place] = arc
+    """Do what `place_arcs` does, for ends and weights in one array and, if it is not empty, an array of the ids."""
+    _offsets(items, begin, end, low, high, first)
+    with_ids = len(ids) > 0
+    for i in range(begin, end):
+        node = items[i, 0]
+        place = first[node]
+        first[node] = place + 1
+        arcs[place, 0], arcs[place, 1] = items[i, 1], items[i, 2]
+        if with_ids:
+            ids[place] = items[i, 3]
+    _back(low, high, begin, first)
+
+
+@jit_part
+def _differing(items: _Uint64s, begin: int, end: int) -> np.uint64:
+    """Return the bits in which items of a row differ; if the lower halves ascend, only those of the upper halves."""
+    differ, ascends = np.uint64(0), True
+    for i in range(begin + 1, end):
+        differ |= items[i] ^ items[begin]
+        if items[i] & np.uint64(0xFFFFFFFF) < items[i - 1] & np.uint64(0xFFFFFFFF):
+            ascends = False
+    return differ & ~np.uint64(0xFFFFFFFF) if ascends else differ  # they ascend where arcs have been sorted by tail
+
+
+@jit_part
+def _by_digits(
+    items: _Uint64s, begin: int, end: int, differ: np.uint64, bits: int, other: _Uint64s, counts: _Int64s
+) -> None:
+    """Sort a row in place by the digits that differ in it, the lowest first."""
+    last = np.uint64((1 << bits) - 1)
+    done: Any = np.uint64(0)
+    while done < 64 and differ >> done != 0:
+        while differ >> done & np.uint64(1) == 0:
+            done += np.uint64(1)
+        for value in range(1 << bits):
+            counts[value] = 0
+        for i in range(begin, end):
+            counts[items[i] >> done & last] += 1
+        place = 0
+        for value in range(1 << bits):
+            count = counts[value]
+            counts[value] = place
+            place += count
+        for i in range(begin, end):
+            value = np.int64(items[i] >> done & last)
+            other[counts[value]] = items[i]
+            counts[value] += 1
+        for i in range(begin, end):
+            items[i] = other[i - begin]
+        done += np.uint64(bits)
+
+
+@jit_part
+def _by_comparisons(items: _Uint64s, begin: int, end: int, stack: _Int64s) -> None:
+    """Sort a row in place: quicksort with the median of three as the pivot and Hoare's partition, which halves equals."""
+    low: Any = np.int64(begin)
+    high: Any = np.int64(end) - 1
+    depth = 0
+    while True:
+        while high - low >= _FEW:
+            middle = (low + high) >> 1
+            if items[middle] < items[low]:
+                items[middle], items[low] = items[low], items[middle]
+            if items[high] < items[low]:
+                items[high], items[low] = items[low], items[high]
+            if items[high] < items[middle]:
+                items[high], items[middle] = items[middle], items[high]
+            pivot, i, j = items[middle], low, high
+            while True:
+                i += 1
+                while items[i] < pivot:
+                    i += 1
+                j -= 1
+                while items[j] > pivot:
+                    j -= 1
+                if i >= j:
+                    break
+                items[i], items[j] = items[j], items[i]
+            # The larger part waits, so that the stack has at most as many parts as a length has binary digits.
+            if j - low < high - j - 1:
+                stack[depth], stack[depth + 1] = j + 1, high
+                high = j
+            else:
+                stack[depth], stack[depth + 1] = low, j
+                low = j + 1
+            depth += 2
+        for i in range(low + 1, high + 1):
+            item, j = items[i], i - 1
+            while j >= low and items[j] > item:
+                items[j + 1] = items[j]
+                j -= 1
+            items[j + 1] = item
+        if depth == 0:
+            break
+        depth -= 2
+        low, high = stack[depth], stack[depth + 1]
+
+
+@jit_part
+def _sort_row(items: _Uint64s, begin: int, end: int, stack: _Int64s, other: _Uint64s, counts: _Int64s) -> None:
+    """Sort a row in place, by digits or by comparisons."""
+    size = end - begin
+    if size >= _DIGIT_PAYS:
+        differ, bits, digits = _differing(items, begin, end), _BITS if size >= _SHORT else _SHORT_BITS, 0
+        rest = differ if differ & np.uint64(0xFFFFFFFF) else differ >> np.uint64(32)
+        while rest != 0:
+            rest >>= np.uint64(bits)
+            digits += 1
+        if size >= _DIGIT_PAYS * digits:
+            _by_digits(items, begin, end, differ, bits, other, counts)
+            return
+    _by_comparisons(items, begin, end, stack)
 
 
 @jit
-def sort_rows(first_out: _Uint32s, items: npt.NDArray[np.uint64], first_row: int, end_row: int, stack: _Int64s) -> None:
-    """Sort the items of each row of a range in place; `stack` has two entries for each halving of a row.
+def sort_rows(
+    first: Any, items: _Uint64s, first_row: int, end_row: int, stack: _Int64s, other: _Uint64s, counts: _Int64s
+) -> None:
+    """Sort the items of each row of a range in place.
 
-    This is quicksort with the median of three as the pivot and Hoare's partition, which halves equal items, too.
+    `stack` has two entries for each halving of a row, `other` has room for the longest row of the range, and `counts` for
+    the values of a digit.
     """
     for row in range(first_row, end_row):
-        low: Any = np.int64(first_out[row])
-        high: Any = np.int64(first_out[row + 1]) - 1
-        depth = 0
-        while True:
-            while high - low >= _FEW:
-                middle = (low + high) >> 1
-                if items[middle] < items[low]:
-                    items[middle], items[low] = items[low], items[middle]
-                if items[high] < items[low]:
-                    items[high], items[low] = items[low], items[high]
-                if items[high] < items[middle]:
-                    items[high], items[middle] = items[middle], items[high]
-                pivot, i, j = items[middle], low, high
-                while True:
-                    i += 1
-                    while items[i] < pivot:
-                        i += 1
-                    j -= 1
-                    while items[j] > pivot:
-                        j -= 1
-                    if i >= j:
-                        break
-                    items[i], items[j] = items[j], items[i]
-                # The larger part waits, so that the stack has at most as many parts as a length has binary digits.
-                if j - low < high - j - 1:
-                    stack[depth], stack[depth + 1] = j + 1, high
-                    high = j
-                else:
-                    stack[depth], stack[depth + 1] = low, j
-                    low = j + 1
-                depth += 2
-            for i in range(low + 1, high + 1):
-                item, j = items[i], i - 1
-                while j >= low and items[j] > item:
-                    items[j + 1] = items[j]
-                    j -= 1
-                items[j + 1] = item
-            if depth == 0:
-                break
-            depth -= 2
-            low, high = stack[depth], stack[depth + 1]
+        _sort_row(items, np.int64(first[row]), np.int64(first[row + 1]), stack, other, counts)
+
+
+@jit
+def rows_are(
+    first: _Uint32s,
+    arcs: _Uint32s,
+    wanted: _Uint32s,
+    first_row: int,
+    end_row: int,
+    stack: _Int64s,
+    row: _Uint64s,
+    other: _Uint64s,
+    counts: _Int64s,
+) -> bool:
+    """Return whether the sorted arcs of each row of a range are wanted ones; `row` is as long as `other`, see above."""
+    for number in range(first_row, end_row):
+        begin = np.int64(first[number])
+        size = np.int64(first[number + 1]) - begin
+        for i in range(size):
+            row[i] = np.uint64(arcs[begin + i, 1]) << np.uint64(32) | np.uint64(arcs[begin + i, 0])
+        _sort_row(row, 0, size, stack, other, counts)
+        for i in range(size):
+            if row[i] != np.uint64(wanted[begin + i, 1]) << np.uint64(32) | np.uint64(wanted[begin + i, 0]):
+                return False
+    return True

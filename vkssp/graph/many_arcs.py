@@ -12,17 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cores import num_cores, run_all
-from vkssp.graph.bulk import copied
+from vkssp.graph.bulk import copied, in_pieces
 from vkssp.graph.csr import Uint32s
 from vkssp.jit import kernels
 
 #: Least number of arcs that are worth compiled code on all cores; fewer are sorted before it has been loaded.
 MANY = 1 << 24
-# Ranges of rows for each core, as some take longer than others.
-_RANGES_EACH = 8
+# Ranges of rows for each core, as some take longer than others; slices of arcs for each core.
+_RANGES_EACH, _SLICES_EACH = 8, 1
+# Binary logarithm of the most buckets that arcs are sorted into first, so that the places where each goes on are in the
+# cache, and of the fewest nodes of a bucket.
+_BUCKET_BITS, _LEAST_BITS = 11, 8
 
-#: Entries of the stack of `arc_kernels.sort_rows`: two for each halving of a row.
-STACK = 128
+#: Entries of the stack of `arc_kernels.sort_rows`: two for each halving of a row; and values of a digit.
+STACK, VALUES = 128, 1 << 11
 
 _Int64s = npt.NDArray[np.int64]
 
@@ -43,17 +46,70 @@ def _over(bounds: Sequence[tuple[int, int]], act: Callable[[int, int], None]) ->
     run_all([partial(act, *bound) for bound in bounds])
 
 
+def _slices(count: int) -> list[tuple[int, int]]:
+    """Return slices of as many items each, some for each core."""
+    size = -(-count // (_SLICES_EACH * num_cores())) or 1
+    return [(begin, min(begin + size, count)) for begin in range(0, count, size)]
+
+
 def offsets_of(ends: Sequence[Uint32s], num_nodes: int) -> _Int64s:
     """Return the offset of each node's first arc, given some arrays of an end of each arc, shape (num_nodes + 1,)."""
-    first, step = np.zeros(num_nodes + 1, np.int64), -(-num_nodes // num_cores())
-    count_ends = _kernels().count_ends
+    first, count_ends = np.zeros(num_nodes + 1, np.int64), _kernels().count_ends
+    parts = [of_arcs[low:high] for of_arcs in ends for low, high in _slices(len(of_arcs))]
 
-    def count(low: int, high: int) -> None:
-        for of_arcs in ends:
-            count_ends(of_arcs, low, high, first[1:])
+    def count(part: Uint32s) -> Uint32s:
+        counts = np.zeros(num_nodes, np.uint32)
+        count_ends(part, counts)
+        return counts
 
-    _over([(low, min(low + step, num_nodes)) for low in range(0, num_nodes, max(1, step))], count)
+    # Counts of few slices at once: each takes memory in proportion to the nodes.
+    for begin in range(0, len(parts), num_cores()):
+        found = run_all([partial(count, part) for part in parts[begin : begin + num_cores()]])
+
+        def add(part: slice, found: list[Uint32s] = found) -> None:
+            for counts in found:
+                first[1:][part] += counts[part]
+
+        in_pieces(num_nodes, add)
     return np.cumsum(first, out=first)
+
+
+def _bucketed(
+    num_nodes: int, parts: Sequence[Any], count: Callable[..., None], place: Callable[..., None], columns: int
+) -> tuple[Uint32s, list[tuple[int, int, int, int]]]:
+    """Return items of arcs in buckets of nodes, and the first item, the end, the first node and the end of each bucket.
+
+    Parameters
+    ----------
+    num_nodes : int
+        Number of nodes.
+    parts : sequence
+        Slices of the arcs, in order.
+    count : callable
+        Function of a slice, the binary logarithm of a bucket's nodes, and an array of int64 that it adds counts to.
+    place : callable
+        Function of a slice, that number, the free places of the buckets, and the items that it writes.
+    columns : int
+        Numbers of an item.
+    """
+    shift = max(_LEAST_BITS, (max(1, num_nodes) - 1).bit_length() - _BUCKET_BITS)
+    counts = np.zeros((len(parts) + 1, -(-num_nodes // (1 << shift))), np.int64)
+    run_all([partial(count, part, shift, counts[number + 1]) for number, part in enumerate(parts)])
+    total = counts.sum(axis=0)
+    end = np.cumsum(total)
+    free = np.cumsum(counts, axis=0) + (end - total)  # of each slice, after those before it
+    items = np.empty((int(total.sum()), columns), np.uint32)
+    run_all([partial(place, part, shift, free[number], items) for number, part in enumerate(parts)])
+    buckets = [
+        (int(last - size), int(last), number << shift, min((number + 1) << shift, num_nodes))
+        for number, (last, size) in enumerate(zip(end, total, strict=True))
+    ]
+    return items, buckets
+
+
+def _largest_first(buckets: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Return buckets in an order in which the last ones, which some cores wait for, are small."""
+    return sorted(buckets, key=lambda bucket: bucket[0] - bucket[1])
 
 
 def rows_of_edges(
@@ -70,30 +126,55 @@ def rows_of_edges(
     num_nodes : int
         Number of nodes.
     """
-    first = offsets_of([tail for tail, _ in directions], num_nodes)
-    heads, weights = (np.empty(int(first[-1]), np.uint32) for _ in range(2))
-    free = first[:-1].copy()
-    place_arcs = _kernels().place_arcs
+    of_arcs = _kernels()
+    parts = [
+        (tail[low:high], head[low:high], weight[low:high])
+        for tail, head in directions
+        for low, high in _slices(len(tail))
+    ]
 
-    def place(low: int, high: int) -> None:
-        for tail, head in directions:
-            place_arcs(tail, head, weight, low, high, free, heads, weights)
+    def count(part: Any, shift: int, counts: _Int64s) -> None:
+        of_arcs.count_buckets(part[0], shift, counts)
 
-    _over(ranges_of(first, num_cores()), place)
+    def to_buckets(part: Any, *rest: Any) -> None:
+        of_arcs.to_buckets(*part, *rest)
+
+    items, buckets = _bucketed(num_nodes, parts, count, to_buckets, 3)
+    first = np.zeros(num_nodes + 1, np.int64)
+    first[-1] = len(items)
+    heads, weights = (np.empty(len(items), np.uint32) for _ in range(2))
+    run_all(
+        [partial(of_arcs.place_arcs, items, *bucket, first, heads, weights) for bucket in _largest_first(buckets)]
+    )
     return first, heads, weights
 
 
-def incoming_arcs(first_out: Uint32s, arcs: Uint32s) -> tuple[Uint32s, Uint32s, _Int64s]:
-    """Return offsets, tails and weights, and ids of the arcs sorted by head, then by id; see `RenumberedGraph`."""
-    first = offsets_of([arcs[:, 0]], len(first_out) - 1)
-    arcs_in, arc_in, free = np.empty_like(arcs), np.empty(len(arcs), np.int64), first[:-1].copy()
-    place_incoming = _kernels().place_incoming
+def incoming_arcs(first_out: Uint32s, arcs: Uint32s, *, with_ids: bool = True) -> tuple[Uint32s, Uint32s, _Int64s]:
+    """Return offsets, tails and weights, and ids of the arcs sorted by head, then by id; see `RenumberedGraph`.
 
-    def place(low: int, high: int) -> None:
-        place_incoming(first_out, arcs, low, high, free, arcs_in, arc_in)
+    Without ids, which take memory, their array is empty.
+    """
+    of_arcs, num_nodes = _kernels(), len(first_out) - 1
 
-    _over(ranges_of(first, num_cores()), place)
+    def count(part: tuple[int, int], shift: int, counts: _Int64s) -> None:
+        of_arcs.count_buckets(arcs[part[0] : part[1], 0], shift, counts)
+
+    def to_buckets(part: tuple[int, int], *rest: Any) -> None:
+        of_arcs.rows_to_buckets(first_out, arcs, *part, *rest)
+
+    items, buckets = _bucketed(num_nodes, _slices(len(arcs)), count, to_buckets, 4 if with_ids else 3)
+    first = np.zeros(num_nodes + 1, np.int64)
+    first[-1] = len(items)
+    arcs_in, arc_in = np.empty_like(arcs), np.empty(len(arcs) if with_ids else 0, np.int64)
+    place = of_arcs.place_incoming
+    run_all([partial(place, items, *bucket, first, arcs_in, arc_in) for bucket in _largest_first(buckets)])
     return first.astype(np.uint32), arcs_in, arc_in
+
+
+def _room(first: npt.NDArray[Any], low: int, high: int) -> tuple[npt.NDArray[np.uint64], _Int64s]:
+    """Return room for the longest of some rows, and for counts of the values of a digit."""
+    longest = int((first[low + 1 : high + 1] - first[low:high]).max(initial=0))
+    return np.empty(longest, np.uint64), np.empty(VALUES, np.int64)
 
 
 def sort_items(first: npt.NDArray[Any], items: npt.NDArray[np.uint64]) -> None:
@@ -101,15 +182,32 @@ def sort_items(first: npt.NDArray[Any], items: npt.NDArray[np.uint64]) -> None:
     sort_rows = _kernels().sort_rows
 
     def sort(low: int, high: int) -> None:
-        sort_rows(first, items, low, high, np.empty(STACK, np.int64))
+        sort_rows(first, items, low, high, np.empty(STACK, np.int64), *_room(first, low, high))
 
     _over(ranges_of(first, _RANGES_EACH * num_cores()), sort)
 
 
-def light_first(first_out: Uint32s, arcs: Uint32s) -> Uint32s:
-    """Return head and weight of each arc, the arcs of each row sorted by weight, then by head."""
-    made = copied(arcs)
+def light_first(first_out: Uint32s, arcs: Uint32s, *, in_place: bool = False) -> Uint32s:
+    """Return head and weight of each arc, the arcs of each row sorted by weight, then by head.
+
+    With `in_place` the array may be changed.
+    """
+    made = arcs if in_place else copied(arcs)
     if sys.byteorder == "big":  # the weights are to be the upper halves of numbers of 64 bits
         made = made[:, ::-1].copy()
     sort_items(first_out, made.view(np.uint64).reshape(-1))
     return made if sys.byteorder == "little" else made[:, ::-1].copy()
+
+
+def are_light_first(first_out: Uint32s, arcs: Uint32s, light: Uint32s) -> bool:
+    """Return whether `light_first` would return an array of arcs, for another one of the same shape."""
+    rows_are, same = _kernels().rows_are, [True]
+
+    def compare(low: int, high: int) -> None:
+        room, counts = _room(first_out, low, high)
+        rows = first_out, arcs, light, low, high
+        if same[0] and not rows_are(*rows, np.empty(STACK, np.int64), np.empty_like(room), room, counts):
+            same[0] = False
+
+    _over(ranges_of(first_out, _RANGES_EACH * num_cores()), compare)
+    return same[0]

@@ -36,11 +36,6 @@ def undirected_edges(renumbered: RenumberedGraph, segment: int) -> tuple[Uint32s
     return None if items is None else _by_segment(items, segment or renumbered.num_nodes)
 
 
-def has_opposite_arcs(renumbered: RenumberedGraph) -> bool:
-    """Return whether each arc of a graph has an opposite one of its weight."""
-    return _opposite(renumbered) is not None
-
-
 def _opposite(renumbered: RenumberedGraph) -> _Items | None:
     """Return offsets and items of the arcs to higher nodes if each arc has an opposite one of its weight, else None."""
     if not is_two_way(renumbered):
