@@ -27,12 +27,12 @@ def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return an array that cannot change: the array itself if nothing can write to it, otherwise a copy."""
-    if array.flags.c_contiguous and _is_fixed(array):
+    if array.flags.c_contiguous and is_fixed(array):
         return array
     return own(array.copy())
 
 
-def _is_fixed(array: npt.NDArray[Any]) -> bool:
+def is_fixed(array: npt.NDArray[Any]) -> bool:
     """Return whether nothing can write to an array, neither through it nor through the objects that it is a view of."""
     part: Any = array
     while isinstance(part, np.ndarray | memoryview):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vkssp.checks import flag
-from vkssp.cores import num_cores, run_all
+from vkssp.cores import beside, num_cores, run_all
 from vkssp.errors import QueryError
 from vkssp.generate.checks import Weights, draw_weights, fits, fraction, stream, weight_range, whole
 from vkssp.graph import Graph, Uint32s
@@ -135,8 +135,18 @@ def rmat(
     undirected, permute = flag(undirected, "undirected"), flag(permute, "permute")
     rng = stream(seed)
     count = (degree << scale) // (2 if undirected else 1)
-    tail, head = _edges(rng, scale, count, a, b, c)
-    weight = draw_weights(rng, weights, count)
+    if count >= MANY and count * scale % 2 == 0:
+        # One core draws the weights while the others draw edges, for which it leaves out as many random words.
+        after = np.random.PCG64()
+        after.state = rng.bit_generator.state
+        after.advance(count * scale // 2)
+        with beside(partial(draw_weights, np.random.Generator(after), weights, count)) as drawn:
+            tail, head = _edges(rng, scale, count, a, b, c)
+            weight = drawn()
+        rng = np.random.Generator(after)
+    else:
+        tail, head = _edges(rng, scale, count, a, b, c)
+        weight = draw_weights(rng, weights, count)
     if permute:
         rank = rng.permutation(np.arange(1 << scale, dtype=np.uint32))
         for ends in (tail, head):

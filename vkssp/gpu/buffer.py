@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.cores import run_parts
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import SUCCESS, VulkanError, array, call, constant, create, ffi, lib, struct
 from vkssp.gpu.instance import EXPORT_USAGE, HOST_ALLOCATION, OPAQUE_FD
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Size of the staging buffer in bytes; larger transfers go through it in pieces.
 STAGING_BYTES = 16 << 20
+# Bytes that are worth another thread.
+_LEAST_COPIED = 1 << 20
 # VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, which the `vulkan` package lacks.
 _USAGE_ADDRESS, _ALLOCATE_ADDRESS = 0x20000, 0x2
 
@@ -207,7 +210,7 @@ class Buffer(Resource):
             began = time.perf_counter()
             for start in range(0, len(data), STAGING_BYTES):
                 piece = data[start : start + STAGING_BYTES]
-                stage.bytes[: len(piece)] = piece
+                _copy(stage.bytes, piece)
                 stage.copy(stage.buffer, self, len(piece), 0, offset + start)
             self.device.upload_s += time.perf_counter() - began
 
@@ -261,6 +264,15 @@ class Staging(Resource):
             # An interrupted recording may be half recorded or half submitted, so the next copy makes a new one.
             recording.close()
             raise
+
+
+def _copy(target: npt.NDArray[np.uint8], values: npt.NDArray[np.uint8]) -> None:
+    """Copy bytes to the beginning of an array, on all cores if they are many."""
+
+    def copy(begin: int, end: int) -> None:
+        target[begin:end] = values[begin:end]
+
+    run_parts(copy, len(values), _LEAST_COPIED)
 
 
 def staging(device: Device) -> Staging:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import distinct, own
 from vkssp.cores import num_cores, run_all
-from vkssp.graph.csr import Uint32s
+
+if TYPE_CHECKING:
+    from vkssp.graph.csr import Uint32s
 
 #: Numbers of a piece, and fewest numbers that are worth more than one thread.
 PIECE, MANY = 1 << 17, 1 << 20
@@ -60,6 +62,13 @@ def greatest_of(values: npt.NDArray[Any], otherwise: int) -> int:
     found = [otherwise]
     in_pieces(len(values), lambda part: found.append(int(values[part].max())))
     return max(found)
+
+
+def sum_of(values: npt.NDArray[Any]) -> int:
+    """Return the sum of some whole numbers."""
+    found: list[int] = []
+    in_pieces(len(values), lambda part: found.append(int(values[part].sum(dtype=np.uint64))))
+    return sum(found)
 
 
 def few_differences(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.int64] | None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from vkssp.checks import whole_numbers
 from vkssp.errors import GraphError
+from vkssp.graph.bulk import greatest_of
 
 #: The distance of a node that no path reaches; every real distance and weight is smaller.
 UNREACHABLE = 2**32 - 1
@@ -53,7 +54,7 @@ def checked_rows(first_out: npt.ArrayLike, head: npt.ArrayLike) -> tuple[Uint32s
         raise GraphError(f"first_out falls from {first[at]} to {first[at + 1]} at {at + 1}; it must never fall")
     if int(first[-1]) != len(heads):
         raise GraphError(f"first_out ends at {first[-1]} but there are {len(heads)} arcs; they must be equal")
-    if len(heads) and int(heads.max()) >= num_nodes:
+    if greatest_of(heads, -1) >= num_nodes:
         at = int(np.argmax(heads))
         raise GraphError(f"head[{at}] is {heads[at]}; node ids go from 0 to {num_nodes - 1}")
     return first, heads

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
+from vkssp.arrays import is_fixed, own
 from vkssp.checks import column_of, index_of, number_of, shown, whole_numbers
 from vkssp.errors import GraphError
-from vkssp.graph.bulk import checked_uint32
+from vkssp.graph.bulk import checked_uint32, greatest_of
 from vkssp.graph.csr import Floats, Uint32s, transposed
 from vkssp.graph.units import MOST_SCALE, MOST_UNITS, Units, real_weights
 from vkssp.memory import require
@@ -112,7 +112,11 @@ def given_weights(weight: npt.ArrayLike, scale: float | str | None, name: str = 
         If one is no weight; the message names the entry, its value and the cure.
     """
     if _is_large(weight) and not isinstance(scale, float):
-        found = checked_uint32(np.asarray(weight), MOST_UNITS)
+        array = np.asarray(weight)
+        if array.dtype == np.uint32 and array.flags.c_contiguous and is_fixed(array):
+            found = array if greatest_of(array, 0) <= MOST_UNITS else None
+        else:
+            found = checked_uint32(array, MOST_UNITS)
         if found is not None:  # else there is an error to be told
             return GivenWeights(found, None)
     if scale is None:

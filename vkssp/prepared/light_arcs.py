@@ -72,9 +72,8 @@ def later_pieces(first: Uint32s, size: int) -> Uint32s:
     numpy.ndarray
         Node and first arc of each piece, which ends after `size` arcs or with the row; shape (pieces, 2), uint32.
     """
-    begin = first.astype(np.int64)
-    degree = begin[1:] - begin[:-1]
-    node = np.flatnonzero(degree > size)
-    count = (degree[node] - 1) // size
+    node = np.flatnonzero(first[1:] - first[:-1] > size)
+    begin, end = (first[node + i].astype(np.int64) for i in range(2))
+    count = (end - begin - 1) // size
     number = 1 + ranges(np.zeros_like(count), count)
-    return np.stack([np.repeat(node, count), np.repeat(begin[node], count) + size * number], axis=1).astype(np.uint32)
+    return np.stack([np.repeat(node, count), np.repeat(begin, count) + size * number], axis=1).astype(np.uint32)

@@ -17,7 +17,7 @@ from vkssp.checks import choice, flag
 from vkssp.choices import ORDERS as ORDERS
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
-from vkssp.graph.bulk import copy_to, least_of
+from vkssp.graph.bulk import copy_to, greatest_of, least_of, sum_of
 from vkssp.graph.csr import permuted_rows, places_of, rows_of, sorted_rows, tails_of
 from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.graph.hierarchy import Hierarchy
@@ -183,7 +183,7 @@ class RenumberedGraph:
     def spread(self) -> Spread:
         """Statistics of the weights."""
         weights = self.graph.weight[self.arc] if self.contracted else self.graph.weight
-        return Spread(float(weights.mean()), int(weights.max())) if len(weights) else Spread(1.0, 0)
+        return Spread(sum_of(weights) / len(weights), greatest_of(weights, 0)) if len(weights) else Spread(1.0, 0)
 
     @property
     def _place(self) -> npt.NDArray[np.int64]:
