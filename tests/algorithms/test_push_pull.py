@@ -13,6 +13,7 @@ from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms import push_pull
 from vkssp.generate import rmat
 from vkssp.gpu.device import Device
+from vkssp.prepared import light_arcs as light_arcs_module
 from vkssp.prepared.light_arcs import later_pieces, light_arcs
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -62,6 +63,20 @@ def test_as_many_seeds_as_the_terminals_have_room_for(device: Device) -> None:
     with Solver(graph, "push_pull", device, reduction="none") as solver:
         found = solver.from_seeds([(20 * seed, 0) for seed in range(count)])
     assert np.array_equal(found, np.arange(20 * count) % 20)
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+def test_light_arcs_of_many_arcs(undirected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    renumbered = RenumberedGraph(with_hub(undirected), "natural")
+    expected = light_arcs(renumbered)
+    monkeypatch.setattr(light_arcs_module, "MANY", 1)
+    found = light_arcs(renumbered)
+    assert found.is_undirected == expected.is_undirected == undirected
+    for one, other in ((found.first_in, expected.first_in), (found.arcs_in[:, 1], expected.arcs_in[:, 1])):
+        assert np.array_equal(one, other)
+    assert np.array_equal(found.first_out, renumbered.first_out)
+    if not undirected:
+        assert np.array_equal(found.arcs, renumbered.arcs) and np.array_equal(found.arcs_in, expected.arcs_in)
 
 
 def test_light_arcs_of_both_directions() -> None:

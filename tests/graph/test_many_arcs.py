@@ -48,3 +48,16 @@ def test_rows_without_arcs() -> None:
     arcs = np.zeros((0, 2), np.uint32)
     assert many_arcs.light_first(np.zeros(4, np.uint32), arcs).shape == (0, 2)
     assert [len(part) for part in many_arcs.incoming_arcs(np.zeros(4, np.uint32), arcs)] == [4, 0, 0]
+
+
+@pytest.mark.parametrize("bits", [4, 32])
+def test_long_rows_by_digits(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    first = np.cumsum([0, 5000, 0, 300, 3, 70, 4096]).astype(np.uint32)
+    arcs = rng.integers(0, 2**bits, (int(first[-1]), 2), np.uint32)
+    light = many_arcs.light_first(first, arcs)
+    tail = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    assert np.array_equal(light, arcs[np.lexsort((arcs[:, 0], arcs[:, 1], tail))])
+    assert many_arcs.are_light_first(first, arcs, light)
+    light[-1, 0] ^= 1
+    assert not many_arcs.are_light_first(first, arcs, light)
