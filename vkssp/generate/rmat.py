@@ -137,8 +137,9 @@ def rmat(
     count = (degree << scale) // (2 if undirected else 1)
     if count >= MANY and count * scale % 2 == 0:
         # One core draws the weights while the others draw edges, for which it leaves out as many random words.
+        state: Any = rng.bit_generator.state
         after = np.random.PCG64()
-        after.state = rng.bit_generator.state
+        after.state = state
         after.advance(count * scale // 2)
         with beside(partial(draw_weights, np.random.Generator(after), weights, count)) as drawn:
             tail, head = _edges(rng, scale, count, a, b, c)

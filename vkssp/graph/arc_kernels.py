@@ -1,8 +1,8 @@
 """Compiled kernels that sort billions of arcs: by an end, or by weight within rows.
 
-Arcs are sorted by an end in two steps. First they go to buckets of consecutive nodes: each thread places a slice of them
-behind those of the slices before it. Then each bucket, whose nodes' counters fit into the cache, is sorted by one thread.
-So each arc is read and written twice, whatever the number of threads, and arcs of a node keep their sequence.
+Arcs are sorted by an end in two steps. First they go to buckets of consecutive nodes: each thread places a slice of
+them behind those of the slices before it. Then each bucket, whose nodes' counters fit into the cache, is sorted by one
+thread. So each arc is read and written twice, whatever the number of threads, and arcs of a node keep their sequence.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def count_buckets(ends: _Uint32s, shift: int, count: _Int64s) -> None:
 def to_buckets(
     end: _Uint32s, other: _Uint32s, weight: _Uint32s, shift: int, free: _Int64s, items: npt.NDArray[np.uint32]
 ) -> None:
-    """Write the end that arcs are sorted by, the other end and the weight of each to the next free place of a bucket."""
+    """Write the end that arcs are sorted by, the other end and the weight of each to the next place of a bucket."""
     for arc in range(len(end)):
         bucket = end[arc] >> np.uint32(shift)
         place = free[bucket]
@@ -173,7 +173,7 @@ def _by_digits(
 
 @jit_part
 def _by_comparisons(items: _Uint64s, begin: int, end: int, stack: _Int64s) -> None:
-    """Sort a row in place: quicksort with the median of three as the pivot and Hoare's partition, which halves equals."""
+    """Sort a row in place: quicksort, the median of three as the pivot, and Hoare's partition, which halves equals."""
     low: Any = np.int64(begin)
     high: Any = np.int64(end) - 1
     depth = 0
@@ -239,11 +239,13 @@ def sort_rows(
 ) -> None:
     """Sort the items of each row of a range in place.
 
-    `stack` has two entries for each halving of a row, `other` has room for the longest row of the range, and `counts` for
-    the values of a digit.
+    `stack` has two entries for each halving of a row, `other` has room for the longest row of the range, and `counts`
+    for the values of a digit.
     """
     for row in range(first_row, end_row):
-        _sort_row(items, np.int64(first[row]), np.int64(first[row + 1]), stack, other, counts)
+        begin: Any = np.int64(first[row])
+        end: Any = np.int64(first[row + 1])
+        _sort_row(items, begin, end, stack, other, counts)
 
 
 @jit
@@ -261,7 +263,7 @@ def rows_are(
     """Return whether the sorted arcs of each row of a range are wanted ones; `row` is as long as `other`, see above."""
     for number in range(first_row, end_row):
         begin = np.int64(first[number])
-        size = np.int64(first[number + 1]) - begin
+        size: Any = np.int64(first[number + 1]) - begin
         for i in range(size):
             row[i] = np.uint64(arcs[begin + i, 1]) << np.uint64(32) | np.uint64(arcs[begin + i, 0])
         _sort_row(row, 0, size, stack, other, counts)

@@ -143,9 +143,7 @@ def rows_of_edges(
     first = np.zeros(num_nodes + 1, np.int64)
     first[-1] = len(items)
     heads, weights = (np.empty(len(items), np.uint32) for _ in range(2))
-    run_all(
-        [partial(of_arcs.place_arcs, items, *bucket, first, heads, weights) for bucket in _largest_first(buckets)]
-    )
+    run_all([partial(of_arcs.place_arcs, items, *bucket, first, heads, weights) for bucket in _largest_first(buckets)])
     return first, heads, weights
 
 
