@@ -25,7 +25,7 @@ from vkssp.gpu.instance import choose as choose_device
 from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES, DistanceType
 from vkssp.graph.landmarks import BLOCK, leaving_share
 from vkssp.prepared.blocks import OTHER_BYTES, bytes_in_blocks, record_for
-from vkssp.prepared.many_edges import is_two_way
+from vkssp.prepared.many_edges import looks_two_way
 from vkssp.prepared.renumbered import RenumberedGraph
 
 DEFAULT_ALGORITHM = AUTO
@@ -226,7 +226,7 @@ def choose(
         return "near_far"
     fastest = _fastest(renumbered, largest_buffer, splits=splits)
     num_nodes, num_arcs = renumbered.num_nodes, renumbered.num_arcs
-    if fastest == "push_pull" and 16 * num_arcs + 13 * num_nodes > free_bytes and not is_two_way(renumbered):
+    if fastest == "push_pull" and 16 * num_arcs + 13 * num_nodes > free_bytes and not looks_two_way(renumbered):
         # Arcs by head do not fit beside those by tail; edges take 12 bytes each.
         fastest = "bellman_ford_edge" if 12 * num_arcs + 13 * num_nodes <= free_bytes else "near_far"
     if renumbered.arcs.nbytes > largest_buffer and not splits:
@@ -260,7 +260,7 @@ def _fastest(renumbered: RenumberedGraph, largest_buffer: int, *, splits: bool) 
     if in_hubs < _SKEWED * num_arcs:
         return "near_far"
     # Arcs by head, which directed graphs need beside those by tail, take much time and memory if there are so many.
-    return "push_pull" if fits or is_two_way(renumbered) else "near_far"
+    return "push_pull" if fits or looks_two_way(renumbered) else "near_far"
 
 
 def _fits_into_blocks(renumbered: RenumberedGraph, largest_buffer: int) -> bool:

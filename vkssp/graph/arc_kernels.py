@@ -157,15 +157,15 @@ def _by_digits(
             counts[value] = 0
         for i in range(begin, end):
             counts[items[i] >> done & last] += 1
-        place = 0
+        place: Any = 0
         for value in range(1 << bits):
             count = counts[value]
             counts[value] = place
             place += count
         for i in range(begin, end):
-            value = np.int64(items[i] >> done & last)
-            other[counts[value]] = items[i]
-            counts[value] += 1
+            digit = items[i] >> done & last
+            other[counts[digit]] = items[i]
+            counts[digit] += 1
         for i in range(begin, end):
             items[i] = other[i - begin]
         done += np.uint64(bits)

@@ -8,22 +8,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cores import num_cores, run_all
+from vkssp.cores import num_cores, run_all, run_parts
 from vkssp.graph import Uint32s
 from vkssp.graph.bulk import in_pieces
-from vkssp.graph.many_arcs import ranges_of, sort_items
+from vkssp.graph.many_arcs import MANY, ranges_of, sort_items
 from vkssp.jit import kernels
 from vkssp.prepared.renumbered import RenumberedGraph
 
 # Ranges of nodes for each core where each is counted apart.
 _RANGES_EACH = 2
+# Binary logarithm of the number of ranges of ids whose arcs are counted, and arcs that are worth another core.
+_RANGE_BITS, _LEAST_COUNTED = 11, 1 << 20
 
 _Items = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]
 
 
-def is_two_way(renumbered: RenumberedGraph) -> bool:
-    """Return whether as many arcs enter each node as leave it, as in every undirected graph."""
-    return np.array_equal(np.diff(renumbered.first_out), renumbered.num_arcs_in)
+def looks_two_way(renumbered: RenumberedGraph) -> bool:
+    """Return whether as many arcs enter each range of ids as leave it, as in every undirected graph."""
+    first, heads, num_nodes = renumbered.first_out, renumbered.arcs[:, 0], renumbered.num_nodes
+    shift = max(0, (max(1, num_nodes) - 1).bit_length() - _RANGE_BITS)
+
+    def entering(begin: int, end: int) -> npt.NDArray[np.int64]:
+        if len(heads) < MANY:  # without compiled code
+            return np.bincount(heads[begin:end] >> np.uint32(shift), minlength=1 << _RANGE_BITS)
+        counts = np.zeros(1 << _RANGE_BITS, np.int64)
+        kernels("vkssp.graph.arc_kernels").count_buckets(heads[begin:end], shift, counts)
+        return counts
+
+    bounds = np.minimum(np.arange((1 << _RANGE_BITS) + 1, dtype=np.int64) << shift, num_nodes)
+    leaving = np.diff(first[bounds].astype(np.int64))
+    return np.array_equal(leaving, np.sum(run_parts(entering, len(heads), _LEAST_COUNTED), axis=0))
 
 
 def undirected_edges(renumbered: RenumberedGraph, segment: int) -> tuple[Uint32s, Uint32s, Uint32s] | None:
@@ -38,7 +52,7 @@ def undirected_edges(renumbered: RenumberedGraph, segment: int) -> tuple[Uint32s
 
 def _opposite(renumbered: RenumberedGraph) -> _Items | None:
     """Return offsets and items of the arcs to higher nodes if each arc has an opposite one of its weight, else None."""
-    if not is_two_way(renumbered):
+    if not looks_two_way(renumbered):
         return None
     items = _higher(renumbered, outgoing=True)
     return items if _are_equal(items, _higher(renumbered, outgoing=False)) else None
