@@ -13,7 +13,20 @@ from vkssp.gpu.mask import MASK_VARIABLE
 
 def test_large_graphs_are_searched_in_parts_and_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = tmp_path / "large.json"
-    graphs = ["--scales", "10", "11", "--degree", "32", "--sources", "1", "--routes", "--output", output]
+    graphs = [
+        "--scales",
+        "10",
+        "11",
+        "--degree",
+        "32",
+        "--sources",
+        "1",
+        "--warm-up",
+        "0",
+        "--routes",
+        "--output",
+        output,
+    ]
     monkeypatch.setenv(MASK_VARIABLE, "storage_range=65536")
     done = run_script("measure_large_graphs", *graphs, "--algorithms", "auto", "near_far")
     assert done.returncode == 0, done.stderr
