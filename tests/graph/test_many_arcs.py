@@ -36,8 +36,7 @@ def test_arcs_by_head_and_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
             assert all(map(np.array_equal, renumbered.reverse(), expected))
             light_first = renumbered.arcs_light_first()
         assert np.array_equal(light_first[:, 1], sorted_before[:, 1])
-        tail = graph.tail
-        order = np.lexsort((renumbered.arcs[:, 0], renumbered.arcs[:, 1], tail))
+        order = np.lexsort((renumbered.arcs[:, 1], graph.tail))
         assert np.array_equal(light_first, renumbered.arcs[order])
 
 
@@ -55,9 +54,23 @@ def test_long_rows_by_digits(bits: int) -> None:
     rng = np.random.default_rng(bits)
     first = np.cumsum([0, 5000, 0, 300, 3, 70, 4096]).astype(np.uint32)
     arcs = rng.integers(0, 2**bits, (int(first[-1]), 2), np.uint32)
-    light = many_arcs.light_first(first, arcs)
     tail = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    assert np.array_equal(light, arcs[np.lexsort((arcs[:, 0], arcs[:, 1], tail))])
-    assert many_arcs.are_light_first(first, arcs, light)
-    light[-1, 0] ^= 1
-    assert not many_arcs.are_light_first(first, arcs, light)
+    assert np.array_equal(many_arcs.light_first(first, arcs), arcs[np.lexsort((arcs[:, 1], tail))])
+    items = arcs[:, 0].astype(np.uint64) << np.uint64(32) | arcs[:, 1]
+    by_rows = items[np.lexsort((items, tail))]
+    many_arcs.sort_items(first, items)
+    assert np.array_equal(items, by_rows)
+
+
+def test_opposite_arcs() -> None:
+    rng = np.random.default_rng(3)
+    tail, head, weight = rng.integers(0, 40, (3, 500))
+    undirected = Graph.from_edges(tail, head, weight, undirected=True)
+    arcs = np.stack([undirected.head, undirected.weight], axis=1)
+    assert many_arcs.has_opposite_arcs(undirected.first_out, arcs)
+    ends = [np.concatenate(pair) for pair in ((tail, head), (head, tail), (weight, weight))]
+    for column, by in ((1, 1), (2, 1), (2, 2**31)):  # another head or another weight of a single arc
+        changed = [values.copy() for values in ends]
+        changed[column][7] = (changed[column][7] + by) % (40 if column == 1 else 2**32 - 1)
+        graph = Graph.from_edges(*changed)
+        assert not many_arcs.has_opposite_arcs(graph.first_out, np.stack([graph.head, graph.weight], axis=1))

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.jit import jit, jit_part
+from vkssp.jit import inlined, jit, jit_part
 
-# Items of a part that insertion sorts faster.
-_FEW = 24
-# Bits of a digit of long rows, and of those with fewer than so many items; items from which on a digit is faster than
-# comparisons.
-_BITS, _SHORT_BITS, _SHORT, _DIGIT_PAYS = 11, 8, 4096, 64
+# Items of a row that insertion sorts faster than digits.
+_FEW = 48
+# Bits of a digit of long rows, and of those with fewer than so many items.
+_BITS, _SHORT_BITS, _SHORT = 11, 8, 4096
 
 _Uint32s = npt.NDArray[np.uint32]
 _Uint64s = npt.NDArray[np.uint64]
@@ -133,21 +132,21 @@ def place_incoming(
 
 
 @jit_part
-def _differing(items: _Uint64s, begin: int, end: int) -> np.uint64:
-    """Return the bits in which items of a row differ; if the lower halves ascend, only those of the upper halves."""
-    differ, ascends = np.uint64(0), True
+def _sort_row(items: _Uint64s, begin: int, end: int, mask: np.uint64, other: _Uint64s, counts: _Int64s) -> None:
+    """Sort a row in place by some bits: by insertion or by digits, the lowest first; equals keep their sequence."""
+    if end - begin < _FEW:
+        for i in range(begin + 1, end):
+            item, j = items[i], i - 1
+            while j >= begin and items[j] & mask > item & mask:
+                items[j + 1] = items[j]
+                j -= 1
+            items[j + 1] = item
+        return
+    differ = np.uint64(0)
     for i in range(begin + 1, end):
         differ |= items[i] ^ items[begin]
-        if items[i] & np.uint64(0xFFFFFFFF) < items[i - 1] & np.uint64(0xFFFFFFFF):
-            ascends = False
-    return differ & ~np.uint64(0xFFFFFFFF) if ascends else differ  # they ascend where arcs have been sorted by tail
-
-
-@jit_part
-def _by_digits(
-    items: _Uint64s, begin: int, end: int, differ: np.uint64, bits: int, other: _Uint64s, counts: _Int64s
-) -> None:
-    """Sort a row in place by the digits that differ in it, the lowest first."""
+    differ &= mask
+    bits = _BITS if end - begin >= _SHORT else _SHORT_BITS
     last = np.uint64((1 << bits) - 1)
     done: Any = np.uint64(0)
     while done < 64 and differ >> done != 0:
@@ -171,103 +170,47 @@ def _by_digits(
         done += np.uint64(bits)
 
 
-@jit_part
-def _by_comparisons(items: _Uint64s, begin: int, end: int, stack: _Int64s) -> None:
-    """Sort a row in place: quicksort, the median of three as the pivot, and Hoare's partition, which halves equals."""
-    low: Any = np.int64(begin)
-    high: Any = np.int64(end) - 1
-    depth = 0
-    while True:
-        while high - low >= _FEW:
-            middle = (low + high) >> 1
-            if items[middle] < items[low]:
-                items[middle], items[low] = items[low], items[middle]
-            if items[high] < items[low]:
-                items[high], items[low] = items[low], items[high]
-            if items[high] < items[middle]:
-                items[high], items[middle] = items[middle], items[high]
-            pivot, i, j = items[middle], low, high
-            while True:
-                i += 1
-                while items[i] < pivot:
-                    i += 1
-                j -= 1
-                while items[j] > pivot:
-                    j -= 1
-                if i >= j:
-                    break
-                items[i], items[j] = items[j], items[i]
-            # The larger part waits, so that the stack has at most as many parts as a length has binary digits.
-            if j - low < high - j - 1:
-                stack[depth], stack[depth + 1] = j + 1, high
-                high = j
-            else:
-                stack[depth], stack[depth + 1] = low, j
-                low = j + 1
-            depth += 2
-        for i in range(low + 1, high + 1):
-            item, j = items[i], i - 1
-            while j >= low and items[j] > item:
-                items[j + 1] = items[j]
-                j -= 1
-            items[j + 1] = item
-        if depth == 0:
-            break
-        depth -= 2
-        low, high = stack[depth], stack[depth + 1]
-
-
-@jit_part
-def _sort_row(items: _Uint64s, begin: int, end: int, stack: _Int64s, other: _Uint64s, counts: _Int64s) -> None:
-    """Sort a row in place, by digits or by comparisons."""
-    size = end - begin
-    if size >= _DIGIT_PAYS:
-        differ, bits, digits = _differing(items, begin, end), _BITS if size >= _SHORT else _SHORT_BITS, 0
-        rest = differ if differ & np.uint64(0xFFFFFFFF) else differ >> np.uint64(32)
-        while rest != 0:
-            rest >>= np.uint64(bits)
-            digits += 1
-        if size >= _DIGIT_PAYS * digits:
-            _by_digits(items, begin, end, differ, bits, other, counts)
-            return
-    _by_comparisons(items, begin, end, stack)
-
-
 @jit
 def sort_rows(
-    first: Any, items: _Uint64s, first_row: int, end_row: int, stack: _Int64s, other: _Uint64s, counts: _Int64s
+    first: Any,
+    source: _Uint64s,
+    items: _Uint64s,
+    first_row: int,
+    end_row: int,
+    mask: np.uint64,
+    other: _Uint64s,
+    counts: _Int64s,
 ) -> None:
-    """Sort the items of each row of a range in place.
+    """Write the items of each row of a range, sorted by the bits of a mask; those with equal bits keep their sequence.
 
-    `stack` has two entries for each halving of a row, `other` has room for the longest row of the range, and `counts`
-    for the values of a digit.
+    `items` may be `source`. `other` has room for the longest row of the range, and `counts` for the values of a digit.
     """
     for row in range(first_row, end_row):
         begin: Any = np.int64(first[row])
         end: Any = np.int64(first[row + 1])
-        _sort_row(items, begin, end, stack, other, counts)
+        for i in range(begin, end):
+            items[i] = source[i]
+        _sort_row(items, begin, end, mask, other, counts)
+
+
+@inlined
+def _mixed(word: np.uint64) -> np.uint64:
+    """Return a number of which each bit depends on all bits of another one (D. Stafford's thirteenth finalizer)."""
+    word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ word >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return word ^ word >> np.uint64(31)
 
 
 @jit
-def rows_are(
-    first: _Uint32s,
-    arcs: _Uint32s,
-    wanted: _Uint32s,
-    first_row: int,
-    end_row: int,
-    stack: _Int64s,
-    row: _Uint64s,
-    other: _Uint64s,
-    counts: _Int64s,
-) -> bool:
-    """Return whether the sorted arcs of each row of a range are wanted ones; `row` is as long as `other`, see above."""
-    for number in range(first_row, end_row):
-        begin = np.int64(first[number])
-        size: Any = np.int64(first[number + 1]) - begin
-        for i in range(size):
-            row[i] = np.uint64(arcs[begin + i, 1]) << np.uint64(32) | np.uint64(arcs[begin + i, 0])
-        _sort_row(row, 0, size, stack, other, counts)
-        for i in range(size):
-            if row[i] != np.uint64(wanted[begin + i, 1]) << np.uint64(32) | np.uint64(wanted[begin + i, 0]):
-                return False
-    return True
+def difference_of_opposites(
+    first_out: _Uint32s, arcs: _Uint32s, first_row: int, end_row: int, keys: _Uint64s
+) -> np.uint64:
+    """Return the sum of hashes of the arcs of a range of rows, less that of the opposite arcs, modulo 2**64."""
+    total = np.uint64(0)
+    for tail in range(first_row, end_row):
+        from_tail = np.uint64(tail) << np.uint64(32)
+        for arc in range(first_out[tail], first_out[tail + 1]):
+            head, of_weight = np.uint64(arcs[arc, 0]), _mixed(np.uint64(arcs[arc, 1]) ^ keys[0])
+            total += _mixed(_mixed((from_tail | head) ^ keys[1]) + of_weight)
+            total -= _mixed(_mixed((head << np.uint64(32) | np.uint64(tail)) ^ keys[1]) + of_weight)
+    return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cores import num_cores, run_all
-from vkssp.graph.bulk import copied, in_pieces
+from vkssp.graph.bulk import in_pieces
 from vkssp.graph.csr import Uint32s
 from vkssp.jit import kernels
 
@@ -24,8 +25,10 @@ _RANGES_EACH, _SLICES_EACH = 8, 1
 # cache, and of the fewest nodes of a bucket.
 _BUCKET_BITS, _LEAST_BITS = 11, 8
 
-#: Entries of the stack of `arc_kernels.sort_rows`: two for each halving of a row; and values of a digit.
-STACK, VALUES = 128, 1 << 11
+#: Values of a digit, for `arc_kernels.sort_rows`.
+VALUES = 1 << 11
+# Bits that items are sorted by: all, or those of a weight in the upper half.
+_ALL, _WEIGHT = np.uint64(2**64 - 1), np.uint64(2**64 - 2**32)
 
 _Int64s = npt.NDArray[np.int64]
 
@@ -169,43 +172,48 @@ def incoming_arcs(first_out: Uint32s, arcs: Uint32s, *, with_ids: bool = True) -
     return first.astype(np.uint32), arcs_in, arc_in
 
 
-def _room(first: npt.NDArray[Any], low: int, high: int) -> tuple[npt.NDArray[np.uint64], _Int64s]:
-    """Return room for the longest of some rows, and for counts of the values of a digit."""
-    longest = int((first[low + 1 : high + 1] - first[low:high]).max(initial=0))
-    return np.empty(longest, np.uint64), np.empty(VALUES, np.int64)
-
-
-def sort_items(first: npt.NDArray[Any], items: npt.NDArray[np.uint64]) -> None:
-    """Sort the items of each row in place, given the offset of each row's first item."""
+def _sort(
+    first: npt.NDArray[Any], source: npt.NDArray[np.uint64], items: npt.NDArray[np.uint64], mask: np.uint64
+) -> None:
+    """Write the items of each row, sorted by the bits of a mask, given the offset of each row's first item."""
     sort_rows = _kernels().sort_rows
 
     def sort(low: int, high: int) -> None:
-        sort_rows(first, items, low, high, np.empty(STACK, np.int64), *_room(first, low, high))
+        longest = int((first[low + 1 : high + 1] - first[low:high]).max(initial=0))
+        room = np.empty(longest, np.uint64), np.empty(VALUES, np.int64)
+        sort_rows(first, source, items, low, high, mask, *room)
 
     _over(ranges_of(first, _RANGES_EACH * num_cores()), sort)
 
 
+def sort_items(first: npt.NDArray[Any], items: npt.NDArray[np.uint64]) -> None:
+    """Sort the items of each row in place, given the offset of each row's first item."""
+    _sort(first, items, items, _ALL)
+
+
 def light_first(first_out: Uint32s, arcs: Uint32s, *, in_place: bool = False) -> Uint32s:
-    """Return head and weight of each arc, the arcs of each row sorted by weight, then by head.
+    """Return head and weight of each arc, the arcs of each row sorted by weight.
 
-    With `in_place` the array may be changed.
+    Those of one weight keep their sequence. With `in_place` the array may be changed.
     """
-    made = arcs if in_place else copied(arcs)
-    if sys.byteorder == "big":  # the weights are to be the upper halves of numbers of 64 bits
-        made = made[:, ::-1].copy()
-    sort_items(first_out, made.view(np.uint64).reshape(-1))
-    return made if sys.byteorder == "little" else made[:, ::-1].copy()
+    is_big = sys.byteorder == "big"  # the weights are to be the upper halves of numbers of 64 bits
+    source = arcs[:, ::-1].copy() if is_big else arcs
+    made = source if in_place or is_big else np.empty_like(arcs)
+    _sort(first_out, source.view(np.uint64).reshape(-1), made.view(np.uint64).reshape(-1), _WEIGHT)
+    return made[:, ::-1].copy() if is_big else made
 
 
-def are_light_first(first_out: Uint32s, arcs: Uint32s, light: Uint32s) -> bool:
-    """Return whether `light_first` would return an array of arcs, for another one of the same shape."""
-    rows_are, same = _kernels().rows_are, [True]
+def has_opposite_arcs(first_out: Uint32s, arcs: Uint32s) -> bool:
+    """Return whether each arc has an opposite one of its weight, parallel arcs as often.
 
-    def compare(low: int, high: int) -> None:
-        room, counts = _room(first_out, low, high)
-        rows = first_out, arcs, light, low, high
-        if same[0] and not rows_are(*rows, np.empty(STACK, np.int64), np.empty_like(room), room, counts):
-            same[0] = False
+    Sums of hashes of all arcs, and of all opposite ones, are compared. Hashes have a random key of 128 bits, so that
+    other graphs are taken for such with a probability of 2**-64, whatever they are.
+    """
+    keys, difference = np.frombuffer(os.urandom(16), np.uint64), _kernels().difference_of_opposites
+    found: list[int] = []
 
-    _over(ranges_of(first_out, _RANGES_EACH * num_cores()), compare)
-    return same[0]
+    def look(low: int, high: int) -> None:
+        found.append(int(difference(first_out, arcs, low, high, keys)))
+
+    _over(ranges_of(first_out, _RANGES_EACH * num_cores()), look)
+    return sum(found) % 2**64 == 0

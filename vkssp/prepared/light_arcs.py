@@ -8,7 +8,7 @@ import numpy as np
 
 from vkssp.graph import Uint32s
 from vkssp.graph.csr import ranges, sorted_rows, tails_of
-from vkssp.graph.many_arcs import MANY, are_light_first, incoming_arcs, light_first
+from vkssp.graph.many_arcs import MANY, has_opposite_arcs, incoming_arcs, light_first
 from vkssp.prepared.edge_list import sort_columns
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -42,26 +42,25 @@ def light_arcs(renumbered: RenumberedGraph) -> LightArcs:
 
     def make() -> LightArcs:
         first_out, arcs = renumbered.first_out, renumbered.arcs
-        if renumbered.num_arcs >= MANY and renumbered.is_identity:
-            first_in, arcs_in, _ = incoming_arcs(first_out, arcs, with_ids=False)
-            arcs_in = light_first(first_in, arcs_in, in_place=True)
-        else:
+        if _is_undirected(first_out, arcs):
+            arcs = renumbered.arcs_light_first()
+            return LightArcs(first_out, arcs, first_out, arcs)
+        if len(arcs) < MANY:
             first_in, arcs_in, _ = renumbered.reverse()
-            arcs_in = (light_first if renumbered.num_arcs >= MANY else sorted_rows)(first_in, arcs_in)
-        if np.array_equal(first_out, first_in) and _are_same(first_out, arcs, arcs_in):
-            return LightArcs(first_out, arcs_in, first_out, arcs_in)
-        return LightArcs(first_out, arcs, first_in, arcs_in)
+            return LightArcs(first_out, arcs, first_in, sorted_rows(first_in, arcs_in))
+        first_in, arcs_in, _ = incoming_arcs(first_out, arcs, with_ids=False)
+        return LightArcs(first_out, arcs, first_in, light_first(first_in, arcs_in, in_place=True))
 
     found: LightArcs = renumbered.derived("light arcs", make)
     return found
 
 
-def _are_same(first: Uint32s, arcs: Uint32s, arcs_in: Uint32s) -> bool:
-    """Return whether rows have the same arcs, if those of the others are sorted; of few arcs without compiled code."""
+def _is_undirected(first_out: Uint32s, arcs: Uint32s) -> bool:
+    """Return whether each arc of a graph has an opposite one of its weight; of few arcs without compiled code."""
     if len(arcs) >= MANY:
-        return are_light_first(first, arcs, arcs_in)
-    tail = tails_of(first)
-    return all(map(np.array_equal, sort_columns(tail, *arcs.T), sort_columns(tail, *arcs_in.T)))
+        return has_opposite_arcs(first_out, arcs)
+    tail, (head, weight) = tails_of(first_out), arcs.T
+    return all(map(np.array_equal, sort_columns(tail, head, weight), sort_columns(head, tail, weight)))
 
 
 def later_pieces(first: Uint32s, size: int) -> Uint32s:
