@@ -59,19 +59,15 @@ shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
 shared uint most_bits;
 
-// Rows that single invocations have not seen the end of: the arcs that are left, first and end, the node and its distance.
-// They are handled when they are as many as a workgroup has invocations, and a tile may add as many.
-const uint MOST_REST = 2 * WORKGROUP_SIZE;
-shared uvec2 rest[MOST_REST];
-shared uint rest_node[MOST_REST], rest_best[MOST_REST];
-shared uint rest_count[3];  // of this tile, of the one before and of the one after it
+shared uvec2 rest[WORKGROUP_SIZE];  // arcs that one invocation has left: first, end
+shared uint rest_best[WORKGROUP_SIZE];
+shared uint rest_count[2];
 const uint TILE_WORDS = (WORKGROUP_SIZE + 31) / 32;
-shared uint tile_bits[2][TILE_WORDS];
+shared uint tile_bits[TILE_WORDS];
 shared uint degree_sum;
 
 uint own_nearest = UNREACHABLE, own_degree = 0;
-uint turn = 0;        // element of rest_count that the next tile uses
-uint rest_total = 0;  // rows of the tiles before it, the same for all invocations
+uint turn = 0;  // element of rest_count that the next pull_row() uses
 
 uint num_words() {
     return (num_nodes + 31) / 32;
@@ -205,22 +201,13 @@ uint useful_below(uint distance) {
     return distance == UNREACHABLE ? UNREACHABLE : distance - min(distance, step.nearest);
 }
 
-// Lower the distance of a node, and mark it if it was larger; other invocations may lower it, too.
-void lower(uint node, uint distance) {
-    if (distance >= atomicMin(dist[node], distance)) return;
-    if (COUNTING > 0) ++improved_count;
-    own_nearest = min(own_nearest, distance);
-    mark(node);
-}
-
-// Look at the arcs that single invocations have left, several invocations at those of a row. All invocations must call
-// this.
-void pull_rest() {
+// Look at the arcs that single invocations have left, several invocations at those of a row.
+void pull_rest(uint count) {
     uint lanes = LEAST_LANES;
-    while (2 * lanes * rest_total <= WORKGROUP_SIZE) lanes *= 2;
+    while (2 * lanes * count <= WORKGROUP_SIZE) lanes *= 2;
     lanes = min(lanes, WORKGROUP_SIZE);
     uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes, i = gl_LocalInvocationIndex / lanes;
-    for (i = i < groups ? i : rest_total; i < rest_total; i += groups) {
+    for (i = i < groups ? i : count; i < count; i += groups) {
         uvec2 row = rest[i];
         for (uint at = row.x + lane; at < row.y; at += lanes) {
             uvec2 arc = PAIR(arcs_in, at);
@@ -230,15 +217,12 @@ void pull_rest() {
             if (through < known) atomicMin(rest_best[i], through);
         }
     }
-    barrier();
-    for (i = gl_LocalInvocationIndex; i < rest_total; i += WORKGROUP_SIZE) lower(rest_node[i], rest_best[i]);
-    barrier();  // rows of the next tiles take their places
-    rest_total = 0;
 }
 
-// Look at the first arcs from `first` to `end` of a node or piece with `best` as its distance, and return the new
-// distance. What is left is put aside, with that distance. If `has_row`, the invocation has such a row.
-uint pull_first(bool has_row, uint node, uint first, uint end, uint best) {
+// Look at the arcs from `first` to `end` of a node or piece with `best` as its distance, and return the new distance.
+// If `has_row`, the invocation has such a row. All invocations must call this.
+uint pull_row(bool has_row, uint first, uint end, uint best) {
+    uint lid = gl_LocalInvocationIndex, place = NO_INDEX;
     for (uint taken = 0; has_row && taken < STEPS; ++taken) {
         uvec2 arc[ARCS_AT_ONCE];
         uint tail[ARCS_AT_ONCE], below = useful_below(best);
@@ -251,59 +235,58 @@ uint pull_first(bool has_row, uint node, uint first, uint end, uint best) {
         has_row = first < end && arc[ARCS_AT_ONCE - 1].y < useful_below(best);
     }
     if (has_row) {
-        uint place = rest_total + atomicAdd(rest_count[turn], 1);
+        place = atomicAdd(rest_count[turn], 1);
         rest[place] = uvec2(first, end);
-        rest_node[place] = node;
         rest_best[place] = best;
+    }
+    barrier();
+    uint count = rest_count[turn];
+    turn = 1 - turn;
+    if (lid == 0) rest_count[turn] = 0;
+    if (count != 0) {
+        pull_rest(count);
+        barrier();
+        if (place != NO_INDEX) best = rest_best[place];
+        barrier();  // the next call uses the same shared memory
     }
     return best;
 }
 
-// End a tile, after a barrier: all invocations see what the others have put aside. All must call this.
-void end_tile() {
-    rest_total += rest_count[turn];
-    // Nobody reads the counter of the tile before this one any more, and the next tile does not write to it.
-    if (gl_LocalInvocationIndex == 0) rest_count[(turn + 2) % 3] = 0;
-    turn = (turn + 1) % 3;
-    if (rest_total >= WORKGROUP_SIZE) pull_rest();
+// Lower the distance of a node, and return whether it was larger.
+bool lower(uint node, uint distance) {
+    if (distance >= atomicMin(dist[node], distance)) return false;
+    if (COUNTING > 0) ++improved_count;
+    own_nearest = min(own_nearest, distance);
+    return true;
 }
 
 void pull_nodes() {
-    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, side = 0;
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < num_nodes; start += stride) {
-        uint node = start + lid, first = 0, end = 0, before = 0, degree = 0;
+        uint node = start + lid, first = 0, end = 0, before = 0;
+        if (lid < TILE_WORDS) tile_bits[lid] = 0;
         bool has_row = false;
         if (node < num_nodes) {
             if (COUNTING > 0) ++visited;
             before = dist[node];
             first = first_in[node];
-            end = first_in[node + 1];
-            degree = degree_of(node);
+            end = min(first_in[node + 1], first + PIECE);
             has_row = first < end && before > step.nearest;
             if (COUNTING > 0 && has_row) ++worked;
         }
-        bool has_pieces = end - first > PIECE;
-        uint best = pull_first(has_row, node, first, min(end, first + PIECE), before);
-        // Also where arcs are left: others use the distance meanwhile.
-        if (best < before) {
-            if (has_pieces) {
-                lower(node, best);
-            } else {  // no other invocation lowers it now
-                atomicMin(dist[node], best);
-                atomicOr(tile_bits[side][lid / 32], 1u << (node % 32));
-                if (COUNTING > 0) ++improved_count;
-                own_nearest = min(own_nearest, best);
+        uint best = pull_row(has_row, first, end, before);
+        if (best < before && lower(node, best)) {
+            uint degree = degree_of(node);
+            if (first_in[node + 1] - first_in[node] > PIECE) {
+                mark(node);  // a piece may mark it, too
+            } else {
                 own_degree += degree;
+                atomicOr(tile_bits[lid / 32], 1u << (node % 32));
             }
         }
         barrier();
-        // Bits of the tile after the next one are set only after another barrier.
-        if (lid < TILE_WORDS && tile_bits[side][lid] != 0) {
-            atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[side][lid]);
-            tile_bits[side][lid] = 0;
-        }
-        side = 1 - side;
-        end_tile();
+        if (lid < TILE_WORDS && tile_bits[lid] != 0) atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[lid]);
+        barrier();
     }
 }
 
@@ -320,12 +303,10 @@ void pull_pieces() {
             before = dist[node];
             has_row = before > step.nearest;
         }
-        uint best = pull_first(has_row, node, first, end, before);
-        if (best < before) lower(node, best);
-        barrier();
-        end_tile();
+        uint best = pull_row(has_row, first, end, before);
+        if (best < before && lower(node, best)) mark(node);
+        barrier();  // the next call uses the same shared memory
     }
-    if (rest_total > 0) pull_rest();
 }
 
 // Decide what the next dispatch does.
@@ -345,10 +326,9 @@ void main() {
     if (gl_LocalInvocationIndex == 0) {
         uint third = loop.iterations % 3, words = num_words();
         step = Step(state.phase, state.nearest, third * words, (third + 1) % 3 * words, (third + 2) % 3 * words);
-        rest_count[0] = rest_count[1] = rest_count[2] = 0;
+        rest_count[0] = rest_count[1] = 0;
         degree_sum = 0;
     }
-    if (gl_LocalInvocationIndex < TILE_WORDS) tile_bits[0][gl_LocalInvocationIndex] = tile_bits[1][gl_LocalInvocationIndex] = 0;
     if (search_is_over()) return;
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint word = gl_GlobalInvocationID.x; word < num_words(); word += stride) changed[step.bits_clear + word] = 0;

@@ -44,7 +44,7 @@ _SEED = 2
 # Bytes of a seed: a node and a distance.
 _SEED_BYTES = 8
 # Bytes of shared memory per invocation, and for everything else.
-_SHARED_PER_INVOCATION, _SHARED_BESIDES = 52, 256
+_SHARED_PER_INVOCATION, _SHARED_BESIDES = 32, 192
 # Least number of arcs that are pushed whatever the graph's number of arcs.
 _LEAST_PUSHED = 32
 
