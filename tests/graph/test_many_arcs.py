@@ -15,13 +15,14 @@ def same(one: Graph, other: Graph) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("first_out", "head", "weight"))
 
 
-@pytest.mark.parametrize("both_ways", [False, True])
-def test_rows_are_those_of_few_arcs(both_ways: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("both_ways", "most"), [(False, 2**29), (True, 2**29), (True, 3000)])
+def test_rows_are_those_of_few_arcs(both_ways: bool, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
-    tail, head, weight = (rng.integers(0, high, 5000, np.uint32) for high in (90, 99, 10**6))
-    expected = large.graph_from_arcs(101, tail, head, weight, both_ways=both_ways)
+    tail, head, weight = (rng.integers(0, high, 5000, np.uint32) for high in (1900, 1990, 10**6))
+    expected = large.graph_from_arcs(2001, tail, head, weight, both_ways=both_ways)
     monkeypatch.setattr(large, "MANY", 1)
-    assert same(large.graph_from_arcs(101, tail, head, weight, both_ways=both_ways), expected)
+    monkeypatch.setattr(many_arcs, "MOST_ITEMS", most)
+    assert same(large.graph_from_arcs(2001, tail, head, weight, both_ways=both_ways), expected)
 
 
 def test_arcs_by_head_and_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:

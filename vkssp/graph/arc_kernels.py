@@ -40,11 +40,23 @@ def count_buckets(ends: _Uint32s, shift: int, count: _Int64s) -> None:
 
 @jit
 def to_buckets(
-    end: _Uint32s, other: _Uint32s, weight: _Uint32s, shift: int, free: _Int64s, items: npt.NDArray[np.uint32]
+    end: _Uint32s,
+    other: _Uint32s,
+    weight: _Uint32s,
+    shift: int,
+    first_bucket: int,
+    end_bucket: int,
+    free: _Int64s,
+    items: _Uint32s,
 ) -> None:
-    """Write the end that arcs are sorted by, the other end and the weight of each to the next place of a bucket."""
+    """Write the end that arcs are sorted by, the other end and the weight of each to the next place of its bucket.
+
+    Arcs of other than some buckets are left out.
+    """
     for arc in range(len(end)):
         bucket = end[arc] >> np.uint32(shift)
+        if bucket < first_bucket or bucket >= end_bucket:
+            continue
         place = free[bucket]
         free[bucket] = place + 1
         items[place, 0], items[place, 1], items[place, 2] = end[arc], other[arc], weight[arc]
@@ -52,7 +64,15 @@ def to_buckets(
 
 @jit
 def rows_to_buckets(
-    first_out: _Uint32s, arcs: _Uint32s, first_arc: int, end_arc: int, shift: int, free: _Int64s, items: _Uint32s
+    first_out: _Uint32s,
+    arcs: _Uint32s,
+    first_arc: int,
+    end_arc: int,
+    shift: int,
+    first_bucket: int,
+    end_bucket: int,
+    free: _Int64s,
+    items: _Uint32s,
 ) -> None:
     """Do what `to_buckets` does for some arcs in rows, by head; ``items`` with a fourth column take the ids, too."""
     # The row of the first arc: the last one that begins at it or before it.
@@ -70,6 +90,8 @@ def rows_to_buckets(
             tail += 1
         head = arcs[arc, 0]
         bucket = head >> np.uint32(shift)
+        if bucket < first_bucket or bucket >= end_bucket:
+            continue
         place = free[bucket]
         free[bucket] = place + 1
         items[place, 0], items[place, 1], items[place, 2] = head, tail, arcs[arc, 1]
@@ -78,11 +100,11 @@ def rows_to_buckets(
 
 
 @jit_part
-def _offsets(items: _Uint32s, begin: int, end: int, low: int, high: int, first: _Int64s) -> None:
-    """Write the offset of the first item of each node of a bucket, given its items."""
+def _offsets(items: _Uint32s, begin: int, low: int, high: int, first: _Int64s) -> None:
+    """Write the offset of the first item of each node of a bucket, given its items and the offset of the first one."""
     for node in range(low, high):
         first[node] = 0
-    for i in range(begin, end):
+    for i in range(len(items)):
         first[items[i, 0]] += 1
     place = begin
     for node in range(low, high):
@@ -102,11 +124,11 @@ def _back(low: int, high: int, begin: int, first: _Int64s) -> None:
 
 @jit
 def place_arcs(
-    items: _Uint32s, begin: int, end: int, low: int, high: int, first: _Int64s, others: _Uint32s, weights: _Uint32s
+    items: _Uint32s, begin: int, low: int, high: int, first: _Int64s, others: _Uint32s, weights: _Uint32s
 ) -> None:
     """Write the offsets of the nodes of a bucket, and the other end and the weight of each of its arcs in rows."""
-    _offsets(items, begin, end, low, high, first)
-    for i in range(begin, end):
+    _offsets(items, begin, low, high, first)
+    for i in range(len(items)):
         node = items[i, 0]
         place = first[node]
         first[node] = place + 1
@@ -116,12 +138,12 @@ def place_arcs(
 
 @jit
 def place_incoming(
-    items: _Uint32s, begin: int, end: int, low: int, high: int, first: _Int64s, arcs: _Uint32s, ids: _Int64s
+    items: _Uint32s, begin: int, low: int, high: int, first: _Int64s, arcs: _Uint32s, ids: _Int64s
 ) -> None:
     """Do what `place_arcs` does, for ends and weights in one array and, if it is not empty, an array of the ids."""
-    _offsets(items, begin, end, low, high, first)
+    _offsets(items, begin, low, high, first)
     with_ids = len(ids) > 0
-    for i in range(begin, end):
+    for i in range(len(items)):
         node = items[i, 0]
         place = first[node]
         first[node] = place + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -24,6 +24,8 @@ _RANGES_EACH, _SLICES_EACH = 8, 1
 # Binary logarithm of the most buckets that arcs are sorted into first, so that the places where each goes on are in the
 # cache, and of the fewest nodes of a bucket.
 _BUCKET_BITS, _LEAST_BITS = 11, 8
+#: Arcs that are in buckets at a time, as these take 12 or 16 bytes for each; for more, all arcs are read several times.
+MOST_ITEMS = 1 << 29
 
 #: Values of a digit, for `arc_kernels.sort_rows`.
 VALUES = 1 << 11
@@ -77,10 +79,19 @@ def offsets_of(ends: Sequence[Uint32s], num_nodes: int) -> _Int64s:
     return np.cumsum(first, out=first)
 
 
-def _bucketed(
+def _rounds(total: _Int64s) -> list[tuple[int, int]]:
+    """Return ranges of buckets that have at most `MOST_ITEMS` items together, or are single ones."""
+    end, bounds = np.cumsum(total), [0]
+    while bounds[-1] < len(total):
+        before = int(end[bounds[-1] - 1]) if bounds[-1] else 0
+        bounds.append(max(bounds[-1] + 1, int(np.searchsorted(end, before + MOST_ITEMS, "right"))))
+    return list(pairwise(bounds))
+
+
+def _in_buckets(
     num_nodes: int, parts: Sequence[Any], count: Callable[..., None], place: Callable[..., None], columns: int
-) -> tuple[Uint32s, list[tuple[int, int, int, int]]]:
-    """Return items of arcs in buckets of nodes, and the first item, the end, the first node and the end of each bucket.
+) -> Generator[list[tuple[Uint32s, int, int, int]], None, None]:
+    """Yield the arcs in buckets of nodes, some buckets at a time, whose items are valid until the next ones are made.
 
     Parameters
     ----------
@@ -91,28 +102,38 @@ def _bucketed(
     count : callable
         Function of a slice, the binary logarithm of a bucket's nodes, and an array of int64 that it adds counts to.
     place : callable
-        Function of a slice, that number, the free places of the buckets, and the items that it writes.
+        Function of a slice, that number, the first of some buckets and their end, the free places of all buckets, and
+        the items of those buckets, which it writes.
     columns : int
         Numbers of an item.
+
+    Yields
+    ------
+    list of tuple
+        For each bucket its items, the arcs in the buckets before it, its first node and the end of its nodes; large
+        buckets first, so that the last ones, which some cores wait for, are small.
     """
     shift = max(_LEAST_BITS, (max(1, num_nodes) - 1).bit_length() - _BUCKET_BITS)
     counts = np.zeros((len(parts) + 1, -(-num_nodes // (1 << shift))), np.int64)
     run_all([partial(count, part, shift, counts[number + 1]) for number, part in enumerate(parts)])
     total = counts.sum(axis=0)
-    end = np.cumsum(total)
-    free = np.cumsum(counts, axis=0) + (end - total)  # of each slice, after those before it
-    items = np.empty((int(total.sum()), columns), np.uint32)
-    run_all([partial(place, part, shift, free[number], items) for number, part in enumerate(parts)])
-    buckets = [
-        (int(last - size), int(last), number << shift, min((number + 1) << shift, num_nodes))
-        for number, (last, size) in enumerate(zip(end, total, strict=True))
-    ]
-    return items, buckets
-
-
-def _largest_first(buckets: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return buckets in an order in which the last ones, which some cores wait for, are small."""
-    return sorted(buckets, key=lambda bucket: bucket[0] - bucket[1])
+    first = np.cumsum(total) - total
+    free = np.cumsum(counts, axis=0) + first  # of each slice, after those before it
+    rounds = _rounds(total)
+    most = max((int(total[low:high].sum()) for low, high in rounds), default=0)
+    items = np.empty((most, columns), np.uint32)
+    for low, high in rounds:
+        places = free - first[low]
+        run_all([partial(place, part, shift, low, high, places[number], items) for number, part in enumerate(parts)])
+        yield [
+            (
+                items[first[bucket] - first[low] :][: total[bucket]],
+                int(first[bucket]),
+                bucket << shift,
+                min((bucket + 1) << shift, num_nodes),
+            )
+            for bucket in sorted(range(low, high), key=lambda bucket: -int(total[bucket]))
+        ]
 
 
 def rows_of_edges(
@@ -142,11 +163,11 @@ def rows_of_edges(
     def to_buckets(part: Any, *rest: Any) -> None:
         of_arcs.to_buckets(*part, *rest)
 
-    items, buckets = _bucketed(num_nodes, parts, count, to_buckets, 3)
     first = np.zeros(num_nodes + 1, np.int64)
-    first[-1] = len(items)
-    heads, weights = (np.empty(len(items), np.uint32) for _ in range(2))
-    run_all([partial(of_arcs.place_arcs, items, *bucket, first, heads, weights) for bucket in _largest_first(buckets)])
+    first[-1] = sum(len(tail) for tail, _ in directions)
+    heads, weights = (np.empty(int(first[-1]), np.uint32) for _ in range(2))
+    for buckets in _in_buckets(num_nodes, parts, count, to_buckets, 3):
+        run_all([partial(of_arcs.place_arcs, *bucket, first, heads, weights) for bucket in buckets])
     return first, heads, weights
 
 
@@ -163,12 +184,11 @@ def incoming_arcs(first_out: Uint32s, arcs: Uint32s, *, with_ids: bool = True) -
     def to_buckets(part: tuple[int, int], *rest: Any) -> None:
         of_arcs.rows_to_buckets(first_out, arcs, *part, *rest)
 
-    items, buckets = _bucketed(num_nodes, _slices(len(arcs)), count, to_buckets, 4 if with_ids else 3)
     first = np.zeros(num_nodes + 1, np.int64)
-    first[-1] = len(items)
+    first[-1] = len(arcs)
     arcs_in, arc_in = np.empty_like(arcs), np.empty(len(arcs) if with_ids else 0, np.int64)
-    place = of_arcs.place_incoming
-    run_all([partial(place, items, *bucket, first, arcs_in, arc_in) for bucket in _largest_first(buckets)])
+    for buckets in _in_buckets(num_nodes, _slices(len(arcs)), count, to_buckets, 4 if with_ids else 3):
+        run_all([partial(of_arcs.place_incoming, *bucket, first, arcs_in, arc_in) for bucket in buckets])
     return first.astype(np.uint32), arcs_in, arc_in
 
 
