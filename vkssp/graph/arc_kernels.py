@@ -101,7 +101,7 @@ def rows_to_buckets(
 
 @jit_part
 def _offsets(items: _Uint32s, begin: int, low: int, high: int, first: _Int64s) -> None:
-    """Write the offset of the first item of each node of a bucket, given its items and the offset of the first one."""
+    """Write the offset of the first item of each node of a bucket, from its items and the offset of the first."""
     for node in range(low, high):
         first[node] = 0
     for i in range(len(items)):
