@@ -125,8 +125,8 @@ def rmat(
 
     Notes
     -----
-    Needs 8 bytes per arc and 12 per edge, some 70 per node (at least 0.2 GiB), and from 2**24 arcs on 12 more for each of
-    at most 2**29 arcs: 14 GiB for a scale of 24.
+    Needs 8 bytes per arc and 12 per edge, some 70 per node (at least 0.2 GiB), and from 2**24 arcs on 12 more for each
+    of at most 2**29 arcs: 14 GiB for a scale of 24.
     """
     scale = whole("scale", scale, 1, 30)
     degree = whole("degree", degree, 1, 2**31)
