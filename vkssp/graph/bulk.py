@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 
 #: Numbers of a piece, and fewest numbers that are worth more than one thread.
 PIECE, MANY = 1 << 17, 1 << 20
+# Numbers of a piece that is read once: threads wait for each other between pieces.
+_READ_ONCE = 1 << 20
 # Largest share of numbers that are few, and number of those that are looked at first.
 _FEW, _SAMPLE = 2.0**-5, 1 << 12
 
 
-def in_pieces(count: int, act: Callable[[slice], None]) -> None:
+def in_pieces(count: int, act: Callable[[slice], None], piece: int = PIECE) -> None:
     """Call a function for the pieces of an array of so many numbers, on all cores if it is large."""
     cores = num_cores() if count >= MANY else 1
     share = -(-count // (cores * PIECE)) * PIECE
 
     def work(begin: int) -> None:
-        for first in range(begin, min(begin + share, count), PIECE):
-            act(slice(first, min(first + PIECE, count)))
+        end = min(begin + share, count)
+        for first in range(begin, end, piece):
+            act(slice(first, min(first + piece, end)))
 
     run_all([partial(work, begin) for begin in range(0, count, max(1, share))])
 
@@ -53,21 +56,21 @@ def copied(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def least_of(values: npt.NDArray[Any], otherwise: int) -> int:
     """Return the least of some numbers, or another number if there are none."""
     found = [otherwise]
-    in_pieces(len(values), lambda part: found.append(int(values[part].min())))
+    in_pieces(len(values), lambda part: found.append(int(values[part].min())), _READ_ONCE)
     return min(found)
 
 
 def greatest_of(values: npt.NDArray[Any], otherwise: int) -> int:
     """Return the greatest of some numbers, or another number if there are none."""
     found = [otherwise]
-    in_pieces(len(values), lambda part: found.append(int(values[part].max())))
+    in_pieces(len(values), lambda part: found.append(int(values[part].max())), _READ_ONCE)
     return max(found)
 
 
 def sum_of(values: npt.NDArray[Any]) -> int:
     """Return the sum of some whole numbers."""
     found: list[int] = []
-    in_pieces(len(values), lambda part: found.append(int(values[part].sum(dtype=np.uint64))))
+    in_pieces(len(values), lambda part: found.append(int(values[part].sum(dtype=np.uint64))), _READ_ONCE)
     return sum(found)
 
 
