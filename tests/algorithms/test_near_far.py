@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import ON_DEVICE, class_of, grid, make_solver, scipy_dijkstra
-from vkssp import UNREACHABLE, Graph
+from vkssp import UNREACHABLE, Graph, Solver
 from vkssp.generate import rmat, uniform_random
 from vkssp.gpu.device import Device
 
@@ -111,3 +111,17 @@ def test_searches_for_targets_begin_with_narrow_buckets(device: Device, algorith
         # What comes after a search for a target is as wide as ever.
         assert np.array_equal(solver.distances(0), expected)
         assert (solver.trace()["high"] - solver.trace()["low"]).min() == widest
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_seed_beyond_the_first_bucket_in_a_graph_with_many_arcs(device: Device, seed: int) -> None:
+    """It is improved late, although it is farther than all nodes that wait, as no arc leads on from it."""
+    rng, count, degree = np.random.default_rng(seed), 149, 9
+    tail = np.repeat(np.arange(count), degree)
+    head = (tail + rng.integers(-8, 9, len(tail))) % count
+    weight = rng.integers(1, 4, len(tail))
+    graph = Graph.from_edges([*tail, count // 2], [*head, count], [*weight, 1], num_nodes=count + 1)
+    with Solver(graph, "near_far", device) as solver, Solver(graph, "dijkstra", "cpu") as reference:
+        for offset in range(10, 100, 6):
+            seeds = [(0, 0), (count, offset)]
+            assert solver.distances(seeds).tolist() == reference.distances(seeds).tolist()

@@ -167,11 +167,16 @@ class NearFar(DeviceAlgorithm):
         copy_to(recording, self.seeds, self._queues[0], self._entry_bytes * num_seeds)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
+        first = first_bucket(self._delta, seeds, targets, unreachable=self._unreachable)
         reached = 0
         if self.has_many_arcs:
             reached = int(np.count_nonzero(self._graph.renumbered.has_arc_in[list({node for node, _ in seeds})]))
+            # A seed beyond the threshold does not wait in the far pile, so the farthest node there bounds nothing. With
+            # more nodes reached than there are, no arc is passed over.
+            if max(offset for _, offset in seeds) >= first["threshold"]:
+                reached = self._num_nodes + 1
         return {
-            **first_bucket(self._delta, seeds, targets, unreachable=self._unreachable),
+            **first,
             "near_length": len(seeds),
             "bound": self._unreachable,
             "reached": reached,
