@@ -355,7 +355,7 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(
 
 def test_auto_reduces_where_it_pays(device: Device) -> None:
     large = road_grid(64, shape_nodes=3)
-    for graph, pays in ((large, True), (grid(110), True), (grid(90), False), (road_grid(32, shape_nodes=3), False)):
+    for graph, pays in ((large, True), (grid(110), False), (road_grid(32, shape_nodes=3), False)):
         with Solver(graph, device=device, reduction="auto") as solver:
             assert (solver.core_nodes is not None) == pays
             assert solver.distances(1).tolist() == scipy_dijkstra(graph, 1).tolist()
@@ -407,9 +407,9 @@ def test_small_devices(monkeypatch: pytest.MonkeyPatch, limit: int, eliminates: 
 
 
 def test_nothing_is_eliminated_once_weights_change(device: Device) -> None:
-    """Unless the caller asks for it; a network that only an elimination makes small is not reduced any more."""
-    small, large = road_grid(64, shape_nodes=3), grid(110)
-    for graph, reduction in ((small, "auto"), (small, "full"), (large, "auto")):
+    """Unless the caller asks for it."""
+    graph = road_grid(64, shape_nodes=3)
+    for reduction in ("auto", "full"):
         with Solver(graph, device=device, reduction=reduction) as solver:
             before = solver.core_nodes
             assert before is not None and before < graph.num_nodes / 3
@@ -417,7 +417,4 @@ def test_nothing_is_eliminated_once_weights_change(device: Device) -> None:
                 solver.set_weights(graph.weight * factor)
                 assert np.array_equal(solver.distances(7), scipy_dijkstra(solver.graph, 7))
                 after = solver.core_nodes
-                if graph is large:
-                    assert after is None
-                else:
-                    assert after is not None and (after == before) == (reduction == "full")
+                assert after is not None and (after == before) == (reduction == "full")

@@ -20,7 +20,7 @@ from tests.support.sparse_graphs import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, Graph, read_graph
 from vkssp.generate import rmat, road_grid
 from vkssp.prepared import reduction
-from vkssp.prepared.reduction import Reduction, may_pay, reduce_graph, reduction_for
+from vkssp.prepared.reduction import Reduction, may_pay, reduce_graph
 from vkssp.prepared.reduction_seeds import Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -296,9 +296,7 @@ def test_reduction_is_left_out_where_it_does_not_pay(monkeypatch: pytest.MonkeyP
 
     assert verdict(road_grid(64, shape_nodes=3)) == (True, True)
     assert verdict(road_grid(32, shape_nodes=3)) == (False, True)  # but it is small
-    assert verdict(grid(110)) == (True, False)  # but it is a small network
-    assert reduction_for(RenumberedGraph(grid(110)), "auto") is not None
-    assert reduction_for(RenumberedGraph(rmat(14, 4)), "auto") is None
+    assert verdict(grid(110)) == (False, False)
     half_would_go = road_grid(128)
     assert verdict(half_would_go) == (True, True)
     monkeypatch.setattr(reduction, "SMALL", half_would_go.num_nodes - 1)

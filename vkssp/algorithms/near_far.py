@@ -175,12 +175,7 @@ class NearFar(DeviceAlgorithm):
             # more nodes reached than there are, no arc is passed over.
             if max(offset for _, offset in seeds) >= first["threshold"]:
                 reached = self._num_nodes + 1
-        return {
-            **first,
-            "near_length": len(seeds),
-            "bound": self._unreachable,
-            "reached": reached,
-        }
+        return {**first, "near_length": len(seeds), "bound": self._unreachable, "reached": reached}
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""

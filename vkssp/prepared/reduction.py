@@ -16,7 +16,6 @@ from vkssp.arrays import own
 from vkssp.choices import REDUCTIONS as REDUCTIONS
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of
-from vkssp.graph.landmarks import leaving_share
 from vkssp.prepared.contraction import RemainingGraph, Removed
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -27,9 +26,6 @@ LEAST_NODES = 10_000
 #: the time, and a core of half the nodes needs a third fewer iterations (NY, 54% left: 1.7 ms to 1.1 on an H200). A
 #: larger graph gains nothing from such a core (a grid of 16.8 million nodes, 47% left: 10 ms to 16).
 MOST_LEFT, SMALL, MOST_LEFT_OF_SMALL = 1 / 3, 1 << 19, 0.6
-#: Most arcs of a node on average, and most arcs that leave blocks, of a small graph whose reduction pays in any case:
-#: as in other networks on a map, most nodes of the core are eliminated afterwards, see `vkssp.prepared.elimination`.
-MOST_ARCS, MOST_LEAVING = 4.5, 0.1
 #: Maximum number of nodes of a component of removed nodes for a reduction to pay, since the CPU searches components.
 LARGEST_COMPONENT = 1 << 16
 # Turns end when a turn removes less than this fraction of the nodes that remain, or after this number of turns. Trees
@@ -86,14 +82,6 @@ def most_left(num_nodes: int) -> float:
     return num_nodes * (MOST_LEFT_OF_SMALL if num_nodes <= SMALL else MOST_LEFT)
 
 
-def is_small_network(renumbered: RenumberedGraph) -> bool:
-    """Return whether a graph is like a road network, and so small that most of a GPU is idle during a search."""
-    num_nodes = renumbered.num_nodes
-    if not (LEAST_NODES <= num_nodes <= SMALL and renumbered.num_arcs <= MOST_ARCS * num_nodes):
-        return False
-    return leaving_share(renumbered.first_out, renumbered.arcs[:, 0]) <= MOST_LEAVING
-
-
 def may_pay(renumbered: RenumberedGraph) -> bool:
     """Return whether a reduction may pay, by a quick estimate that saves the reduction of dense graphs.
 
@@ -104,24 +92,18 @@ def may_pay(renumbered: RenumberedGraph) -> bool:
     degree = np.maximum(np.diff(renumbered.first_out), renumbered.num_arcs_in)
     candidates = np.count_nonzero(degree <= 2) + np.count_nonzero(degree <= 1)
     num_nodes = renumbered.num_nodes
-    if num_nodes >= LEAST_NODES and bool(num_nodes - candidates <= most_left(num_nodes)):
-        return True
-    return is_small_network(renumbered)
+    return num_nodes >= LEAST_NODES and bool(num_nodes - candidates <= most_left(num_nodes))
 
 
-def reduction_for(renumbered: RenumberedGraph, wanted: str, *, eliminates: bool = True) -> Reduction | None:
+def reduction_for(renumbered: RenumberedGraph, wanted: str) -> Reduction | None:
     """Return the reduction of a graph, or None if it is not wanted.
 
-    `wanted` is one of `REDUCTIONS`; ``"auto"`` returns None if a reduction does not pay. `eliminates` says whether
-    nodes of the core are eliminated afterwards.
+    `wanted` is one of `REDUCTIONS`; ``"auto"`` returns None if a reduction does not pay.
     """
     if wanted == "none" or (wanted == "auto" and not may_pay(renumbered)):
         return None
     reduction: Reduction = renumbered.derived("reduction", lambda: reduce_graph(renumbered))
-    if wanted == "full" or reduction.pays:
-        return reduction
-    pays = eliminates and is_small_network(renumbered) and reduction.largest_component <= LARGEST_COMPONENT
-    return reduction if pays else None
+    return reduction if wanted == "full" or reduction.pays else None
 
 
 def reduce_graph(renumbered: RenumberedGraph) -> Reduction:

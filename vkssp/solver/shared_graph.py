@@ -353,8 +353,7 @@ def share(
         if sweeps:
             return DeviceGraph(opened, graph, owner)
         # Traces name nodes, and the nodes of a core are not the caller's: a traced search is reduced only on request.
-        wanted = "none" if is_traced and reduction == "auto" else reduction
-        reduced = reduction_for(graph, wanted, eliminates=eliminates)
+        reduced = reduction_for(graph, "none" if is_traced and reduction == "auto" else reduction)
         # A reduction chosen by "auto" does not pay if its records do not fit on the device.
         if reduced is not None and reduction == "auto" and reduced.records.nbytes > opened.limits.buffer:
             reduced = None
