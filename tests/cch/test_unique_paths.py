@@ -23,7 +23,7 @@ HAS_TIES = 5
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Find lower arcs at once, and always look for unique paths; return the value of `done` for each."""
-    monkeypatch.setattr(lower_arcs, "LEAST_PATHS", 0)
+    monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 0)
     monkeypatch.setattr(unique_paths.UniquePaths, "learn", lambda _, has_ties: done.append(HAS_TIES if has_ties else 1))
     done: list[int] = []
     return done
@@ -39,7 +39,7 @@ def varied(side: int, most: int) -> Graph:
 @given(graph=graphs(), seed=st.integers(0, 2**32 - 1))
 def test_paths_are_those_of_other_algorithms(device: Device, graph: Graph, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lower_arcs, "LEAST_PATHS", 0)
+        patch.setattr(lower_arcs, "enough_paths", lambda *_: 0)
         patch.setattr(unique_paths, "_TIES", 1 << 20)
         same_paths(graph, device, np.random.default_rng(seed))
 
@@ -136,7 +136,7 @@ def test_paths_of_many_searches(
 
 
 def test_paths_with_ties_are_expected_after_some(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lower_arcs, "LEAST_PATHS", 0)
+    monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 0)
     submitted, submit = list[int](), Recording.submit
 
     def noted(self: Recording, first: Recording | None = None) -> None:

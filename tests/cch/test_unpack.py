@@ -89,7 +89,7 @@ def test_paths_are_unpacked(device: Device, monkeypatch: pytest.MonkeyPatch, unp
 
 
 def test_a_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lower_arcs, "LEAST_PATHS", 1 << 20)  # finding them takes another submission
+    monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 1 << 20)  # finding them takes another submission
     submitted, submit = list[Recording](), Recording.submit
 
     def noted(self: Recording, first: Recording | None = None) -> None:

@@ -20,6 +20,7 @@ from vkssp.cch.path_entries import HEIGHT_CONSTANT, height_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE
@@ -35,10 +36,16 @@ _ARC_BYTES, _ALL_BYTES, _MOST_MEMORY = 16, 24, 0.25
 _SIZES, _LANES = (256, 32), (4, 4)
 # Mean number of supernodes below the nodes of a level from which on they are many.
 _MANY = 32
-#: Paths after which finding all of them pays: so many, and one more for so many arcs. Guesses for a large GPU.
-LEAST_PATHS, ARCS_A_PATH = 4, 1 << 18
+# Paths after which finding all of them pays: so many, and one more for so many arcs; on a GPU and on a software device.
+_PATHS, _SOFTWARE_PATHS = (4, 1 << 18), (64, 1 << 10)
 # Largest number of arcs, whose words have to leave two numbers free.
 _MOST_ARCS = (1 << 31) - 2
+
+
+def enough_paths(device: Device, num_arcs: int) -> int:
+    """Return after how many paths with the same weights it pays to find the lower arcs of so many arcs."""
+    least, arcs_a_path = _SOFTWARE_PATHS if device.info.kind == "cpu" else _PATHS
+    return least + num_arcs // arcs_a_path
 
 
 class LowerArcs(Resource):
@@ -102,7 +109,7 @@ class LowerArcs(Resource):
                 self._is_known = self._is_refused = False
                 self._version, self._paths = self._customized.version, 0
             self._paths += paths
-            enough = LEAST_PATHS + self._customized.hierarchy.num_arcs // ARCS_A_PATH
+            enough = enough_paths(self._device, self._customized.hierarchy.num_arcs)
             if not self._is_known and not self._is_refused and self._paths >= enough:
                 self._find()
                 self._is_refused = not self._is_known
