@@ -26,25 +26,33 @@ def put_points(along: Any, skip: Any, drop: Any, points: Floats, out: Floats, be
     for i in range(len(along)):
         at, end = np.int64(along[i, 0]), np.int64(along[i, 1])
         step = 1 if at < end else -1
-        end += step
         begin[i] = -1
         if i == 0 and skip > 0:
             begin[i] = 0
             at += step * skip
+        number = (end - at) * step + 1
         if i == len(along) - 1:
-            end -= step * drop
-        while (end - at) * step > 0:
-            lat_here, lon_here = points[np.uint64(at), 0], points[np.uint64(at), 1]
+            number -= drop
+        if number > 0 and begin[i] < 0:
+            lon_here = points[np.uint64(at), 1]
             if abs(lon_here) > 180.0:
                 lon_here = (lon_here + 180.0) % 360.0 - 180.0
-            if lat_here != lat or lon_here != lon:
-                lat, lon = lat_here, lon_here
-                out[count, 0] = lat
-                out[count, 1] = lon
-                count += np.uint64(1)
-            if begin[i] < 0:
-                begin[i] = count - np.uint64(1)
+            is_same = points[np.uint64(at), 0] == lat and lon_here == lon
+            begin[i] = count - np.uint64(1) if is_same else count
+            if is_same:
+                at += step
+                number -= 1
+        for _ in range(number):
+            lat_here, lon_here = points[np.uint64(at), 0], points[np.uint64(at), 1]
             at += step
+            if abs(lon_here) > 180.0:
+                lon_here = (lon_here + 180.0) % 360.0 - 180.0
+            if lat_here == lat and lon_here == lon:
+                continue
+            lat, lon = lat_here, lon_here
+            out[count, 0] = lat
+            out[count, 1] = lon
+            count += np.uint64(1)
     return count
 
 
