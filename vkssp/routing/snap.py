@@ -377,19 +377,19 @@ class StreetIndex(StreetLines):
         found, rows = self._found(places, self._allowed(False, False), self._radius)
         lines, columns = np.empty((2, len(places)), np.int64), np.empty((4, len(places)))
         is_special = _kernels().put_columns(found, rows, self._one_sided, lines, columns)
+        if is_special and self.small_component_size is None:  # as `_in_both_directions` does it
+            at = np.flatnonzero((lines[0] >= 0) & self._one_sided[lines[0]])
+            others, points = self._found(places[at], self._allowed(True, True), _BOTH_WAYS_M)
+            is_other = (others[:, 0] != math.inf) & (points[:, 2:] != rows[at, 2:]).any(axis=1)
+            found[at[is_other]], rows[at[is_other]] = others[is_other], points[is_other]
+            _kernels().put_columns(found, rows, self._one_sided, lines, columns)
         fraction, lat, lon, share = columns
 
         def make(row: int) -> Snap:
             lat, lon = places[row].tolist()
             return self._snap(lat, lon, found[row].tolist(), rows[row].tolist())
 
-        snaps = Snaps((lines[0], fraction, lines[1], lat, lon, share), make)
-        if is_special:
-            rows_at = np.flatnonzero((lines[0] >= 0) & self._one_sided[lines[0]]).tolist()
-            for row, other in self._in_both_directions(places, rows_at):
-                if (other.lat, other.lon) != (snaps.lat[row], snaps.lon[row]):
-                    snaps.put(row, other)
-        return snaps
+        return Snaps((lines[0], fraction, lines[1], lat, lon, share), make)
 
     def _in_both_directions(self, places: npt.NDArray[np.float64], rows: list[int]) -> list[tuple[int, Snap]]:
         """Return points of some places on streets that can be both left and reached, with the numbers of the places.
