@@ -36,7 +36,7 @@ layout(std430, binding = 10) readonly buffer SameDistances { uint same_dist[]; }
 
 layout(constant_id = 2) const uint PIECE = 256;
 layout(constant_id = 3) const uint STEPS = 2;         // times that an invocation looks at ARCS_AT_ONCE arcs of a node
-layout(constant_id = 4) const uint LEAST_LANES = 16;  // invocations that look at the other arcs of a node, at least
+layout(constant_id = 4) const uint LEAST_LANES = 8;   // invocations that look at the other arcs of a node, at least
 // Pieces that a workgroup takes next to each other: 32 bytes are read at once.
 const uint PIECES_AT_ONCE = 4;
 #define RELAX_READS_FIRST 1
@@ -63,7 +63,7 @@ shared uvec2 rest[WORKGROUP_SIZE];  // arcs that one invocation has left: first,
 shared uint rest_best[WORKGROUP_SIZE];
 shared uint rest_count[2];
 const uint TILE_WORDS = (WORKGROUP_SIZE + 31) / 32;
-shared uint tile_bits[TILE_WORDS];
+shared uint tile_bits[2][TILE_WORDS];  // of this tile, and of the one before it
 shared uint degree_sum;
 
 uint own_nearest = UNREACHABLE, own_degree = 0;
@@ -209,12 +209,20 @@ void pull_rest(uint count) {
     uint lane = gl_LocalInvocationIndex % lanes, groups = WORKGROUP_SIZE / lanes, i = gl_LocalInvocationIndex / lanes;
     for (i = i < groups ? i : count; i < count; i += groups) {
         uvec2 row = rest[i];
-        for (uint at = row.x + lane; at < row.y; at += lanes) {
-            uvec2 arc = PAIR(arcs_in, at);
+        for (uint at = row.x + lane; at < row.y; at += ARCS_AT_ONCE * lanes) {
+            uvec2 arc[ARCS_AT_ONCE];
+            uint tail[ARCS_AT_ONCE];
+            for (uint j = 0; j < ARCS_AT_ONCE; ++j) {
+                arc[j] = at + j * lanes < row.y ? PAIR(arcs_in, at + j * lanes) : uvec2(0, NO_INDEX);
+            }
             uint known = atomicLoad(rest_best[i], gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-            if (arc.y >= useful_below(known)) break;
-            uint tail = same_dist[arc.x], through = tail == UNREACHABLE ? tail : through_arc(tail, arc.y);
-            if (through < known) atomicMin(rest_best[i], through);
+            uint below = useful_below(known), best = known;
+            if (arc[0].y >= below) break;
+            for (uint j = 0; j < ARCS_AT_ONCE; ++j) tail[j] = arc[j].y < below ? same_dist[arc[j].x] : UNREACHABLE;
+            for (uint j = 0; j < ARCS_AT_ONCE; ++j) {
+                if (tail[j] != UNREACHABLE) best = min(best, through_arc(tail[j], arc[j].y));
+            }
+            if (best < known) atomicMin(rest_best[i], best);
         }
     }
 }
@@ -261,32 +269,38 @@ bool lower(uint node, uint distance) {
 }
 
 void pull_nodes() {
-    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    uint lid = gl_LocalInvocationIndex, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, side = 0;
     for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < num_nodes; start += stride) {
         uint node = start + lid, first = 0, end = 0, before = 0;
-        if (lid < TILE_WORDS) tile_bits[lid] = 0;
         bool has_row = false;
         if (node < num_nodes) {
             if (COUNTING > 0) ++visited;
             before = dist[node];
             first = first_in[node];
-            end = min(first_in[node + 1], first + PIECE);
+            end = first_in[node + 1];
             has_row = first < end && before > step.nearest;
             if (COUNTING > 0 && has_row) ++worked;
         }
-        uint best = pull_row(has_row, first, end, before);
-        if (best < before && lower(node, best)) {
-            uint degree = degree_of(node);
-            if (first_in[node + 1] - first_in[node] > PIECE) {
-                mark(node);  // a piece may mark it, too
-            } else {
-                own_degree += degree;
-                atomicOr(tile_bits[lid / 32], 1u << (node % 32));
+        bool has_pieces = end - first > PIECE;
+        uint best = pull_row(has_row, first, min(end, first + PIECE), before);
+        if (best < before) {
+            if (has_pieces) {  // they may lower the distance, and mark the node, too
+                if (lower(node, best)) mark(node);
+            } else {  // no other invocation lowers it, so that nothing waits for the distance of before
+                atomicMin(dist[node], best);
+                if (COUNTING > 0) ++improved_count;
+                own_nearest = min(own_nearest, best);
+                own_degree += degree_of(node);
+                atomicOr(tile_bits[side][lid / 32], 1u << (node % 32));
             }
         }
         barrier();
-        if (lid < TILE_WORDS && tile_bits[lid] != 0) atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[lid]);
-        barrier();
+        // Bits of the tile after the next one are set only after another barrier.
+        if (lid < TILE_WORDS && tile_bits[side][lid] != 0) {
+            atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[side][lid]);
+            tile_bits[side][lid] = 0;
+        }
+        side = 1 - side;
     }
 }
 
@@ -328,6 +342,9 @@ void main() {
         step = Step(state.phase, state.nearest, third * words, (third + 1) % 3 * words, (third + 2) % 3 * words);
         rest_count[0] = rest_count[1] = 0;
         degree_sum = 0;
+    }
+    if (gl_LocalInvocationIndex < TILE_WORDS) {
+        tile_bits[0][gl_LocalInvocationIndex] = tile_bits[1][gl_LocalInvocationIndex] = 0;
     }
     if (search_is_over()) return;
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;

@@ -38,13 +38,13 @@ PIECE = 256
 #: Times that one invocation looks at four arcs of a row; what is left of it is then shared by several.
 STEPS = 2
 #: Least number of invocations that share what is left of a row.
-LEAST_LANES = 16
+LEAST_LANES = 8
 # Phase in which the seeds are marked, see shaders/include/push_pull_state.glsl.
 _SEED = 2
 # Bytes of a seed: a node and a distance.
 _SEED_BYTES = 8
 # Bytes of shared memory per invocation, and for everything else.
-_SHARED_PER_INVOCATION, _SHARED_BESIDES = 32, 192
+_SHARED_PER_INVOCATION, _SHARED_BESIDES = 32, 320
 # Least number of arcs that are pushed whatever the graph's number of arcs.
 _LEAST_PUSHED = 32
 
