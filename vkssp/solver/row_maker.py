@@ -352,6 +352,8 @@ class RowMaker:
     def _many_at_once(self, seeds: Groups) -> BlockResidentRows | LabelTable | SweepBatch | Rows | None:
         """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
+        if (sweeps := self._kept_sweeps()) is not None:
+            return sweeps
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted), self._aggregates)
         if searches < 2 or not isinstance(graph, DeviceGraph | CpuGraph):
             return None
@@ -377,6 +379,17 @@ class RowMaker:
         if session.name == Phast.NAME:
             return SweepBatch(graph, wanted, searches, self._limit, aggregates)
         return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)
+
+    def _kept_sweeps(self) -> SweepBatch | None:
+        """Return the kept maker if it makes as many rows at once as any; a question for free memory takes longer."""
+        kept, graph = self.session.kept, self.session.copy
+        if not isinstance(kept, SweepBatch) or not isinstance(graph, DeviceGraph):
+            return None
+        searches = min(self._total, graph.device.tuned["sweeps.searches"])
+        if not kept.suits(self._wanted, searches, self._limit, made_by_sweeps(graph, self._aggregates)):
+            return None
+        taken = self.session.take_kept()  # closed if it is of another copy of the graph
+        return taken if isinstance(taken, SweepBatch) and not taken.closed else None
 
     def _by_labels(self, graph: DeviceGraph) -> LabelTable | None:
         """Return a maker of rows by labels, the kept one if it has room for them; None if other rows take less time."""

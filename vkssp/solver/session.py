@@ -169,6 +169,7 @@ class Session(Resource):
         self._workspace: Workspace | None = None
         self._pairs: PhastCpu | None = None
         self._kept: tuple[BlockResidentRows | LabelTable | SweepBatch | Rows, object] | None = None
+        self._taken = -1  # serial number of the maker that was kept last
         super().__init__(owner)
         try:
             shared.hold(self._hold)
@@ -456,6 +457,11 @@ class Session(Resource):
         """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
         return RowMaker(self, graph, nodes, total, whole, limit, aggregates, trees)
 
+    @property
+    def kept(self) -> BlockResidentRows | LabelTable | SweepBatch | Rows | None:
+        """Maker that `take_kept` would return."""
+        return None if self._kept is None else self._kept[0]
+
     def take_kept(self) -> BlockResidentRows | LabelTable | SweepBatch | Rows | None:
         """Return the maker that `keep` kept, which the caller then owns; the caller holds this session.
 
@@ -465,6 +471,7 @@ class Session(Resource):
         if kept is None:
             return None
         maker, copy = kept
+        self._taken = maker.serial
         if copy is not self.copy:
             maker.close()
         return maker
@@ -475,13 +482,17 @@ class Session(Resource):
         # The thread that holds the lock may search for long, or wait for this table to end.
         with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
-            # The question for free memory takes longer than a small table.
-            nbytes = maker.memory_bytes if is_open else 0
-            if is_open and (nbytes <= _MOST_KEPT * SMALL or nbytes <= _MOST_KEPT * maker.device.free_bytes()):
-                closes = None if self._kept is None else self._kept[0]
+            if is_open and (maker.serial == self._taken or self._may_keep(maker)):
+                closes = self.kept
                 self._kept = maker, copy
         if closes is not None:
             closes.close()
+
+    @staticmethod
+    def _may_keep(maker: BlockResidentRows | LabelTable | SweepBatch | Rows) -> bool:
+        """Return whether a maker that has not been kept before is small; large ones need a question for free memory."""
+        nbytes = maker.memory_bytes
+        return nbytes <= _MOST_KEPT * SMALL or nbytes <= _MOST_KEPT * maker.device.free_bytes()
 
     def rows_at_once(self, rows: int, wanted: int, aggregates: Aggregates | None = None) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
