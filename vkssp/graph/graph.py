@@ -88,6 +88,10 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
     return pair[0], pair[1]
 
 
+# Nodes whose positions are kept as an array.
+_FEW = 1 << 20
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """Directed graph with weights from 0 on, as compressed sparse rows.
@@ -181,6 +185,15 @@ class Graph:
     def tail(self) -> Uint32s:
         """Node that each arc begins at, shape (num_arcs,), uint32; computed on first access."""
         return own(tails_of(self.first_out))
+
+    @property
+    def positions(self) -> Uint32s:
+        """Positions of all nodes, shape (num_nodes,), uint32, kept if few; for other modules of the package."""
+        return self._positions if self.num_nodes <= _FEW else np.arange(self.num_nodes, dtype=np.uint32)
+
+    @cached_property
+    def _positions(self) -> Uint32s:
+        return own(np.arange(self.num_nodes, dtype=np.uint32))
 
     @cached_property
     def units(self) -> Units:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import CPU
@@ -69,7 +68,7 @@ def pairs_on_device(solver: Solver, sources: npt.ArrayLike, targets: npt.ArrayLi
 def _rows(solver: Solver, tails: Uint32s, targets: Uint32s | None, limit: Any) -> DeviceArray:
     """Return the distances from each of some nodes, given by position, to each of others, or to all nodes."""
     session, graph, kind = solver.session, solver.graph, solver.distance_type
-    heads = np.arange(graph.num_nodes, dtype=np.uint32) if targets is None else targets
+    heads = graph.positions if targets is None else targets
     most, shape = graph.units.typed(kind).limit(limit), (len(tails), len(heads))
     what = f"an array of {shape[0]:,} by {shape[1]:,} distances"
     groups = Groups.of_nodes(tails)

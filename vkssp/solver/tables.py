@@ -154,7 +154,7 @@ def distances(solver: RowSource, source: Any, limit: Any, chunked: bool) -> Dist
     source, are_nodes = many_or_one(graph, source)
     if are_nodes:
         nodes = nodes_of(graph, source, "sources")
-        return _table(solver, nodes, np.arange(graph.num_nodes, dtype=np.uint32), limit, chunked)
+        return _table(solver, nodes, graph.positions, limit, chunked)
     if flag(chunked, "chunked"):
         raise QueryError("chunked is for many sources; leave it out, or give a list of node ids")
     with solver.holding():
