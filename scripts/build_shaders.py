@@ -67,7 +67,14 @@ VARIANTS = {
                 "phast_sweep",
                 "phast_unpack",
             ),
-            *("phast_unpack_many", "phast_path", "phast_upward", "phast_upward_many", "phast_sweep_many"),
+            *(
+                "phast_unpack_many",
+                "phast_path",
+                "phast_upward",
+                "phast_upward_many",
+                "phast_sweep_many",
+                "phast_leaf_rows",
+            ),
         ),
     ),
 }

@@ -229,6 +229,10 @@ TUNABLES: dict[str, Tunable] = {
         *(1024, 32, (32, 128, 256, 512, 1024), "rows"),
         "trees in one batch: each arc is read once for a tile of them; more gain little, and rows come later",
     ),
+    "sweeps.leaves": Tunable(
+        *(1, 0, (0, 1), "rows"),
+        "whether leaves are computed with the rows, if these are to all nodes: memory bounds a GPU",
+    ),
     "labels.workgroup_size": Tunable(
         *(128, 64, (), ""),
         "a row of all labels for each workgroup; made once for some weights",

@@ -13,8 +13,8 @@ layout(std430, binding = 2) writeonly restrict buffer Finished { uint finished[]
 
 layout(push_constant) uniform Push {
     uint num_rows;
-    uint num_wanted;
     uint num_searches;
+    uint num_wanted;
     uint limit;
     uint first_row;  // where the row of the first search is written
 };

@@ -6,12 +6,14 @@
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "split.glsl"
+#include "relax_quads.glsl"
 #include "upward_labels.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(constant_id = 3) const uint IS_PART = 0;  // whether only some nodes have rows
-const uint AT_ONCE = 4;                          // arcs whose reads overlap
+// Which nodes are swept: all, whose rows are their ranks; some, which alone have rows; or some whose rows are their ranks.
+layout(constant_id = 3) const uint SWEPT = 0;
+const uint PART = 1;
 layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
 layout(std430, binding = 2) restrict buffer Distances { uvec4 dist[]; };
@@ -31,16 +33,6 @@ layout(push_constant) uniform Push {
     uint seeds_each;
 };
 
-bvec4 sum_overflow;
-
-uvec4 lesser(uvec4 least, uvec4 from, uint arc_weight) {
-    uvec4 sum = from + arc_weight;
-    sum = mix(sum, uvec4(UNREACHABLE), lessThan(sum, from));
-    bvec4 is_lost = equal(sum, uvec4(UNREACHABLE)), is_there = notEqual(from, uvec4(UNREACHABLE));
-    for (uint i = 0; i < 4; ++i) sum_overflow[i] = sum_overflow[i] || (is_lost[i] && is_there[i]);
-    return min(least, sum);
-}
-
 void main() {
     const uint QUADS = SEARCHES / 4;
     uint each = WORKGROUP_SIZE / QUADS, parts = (end - begin + each - 1) / each;
@@ -48,7 +40,7 @@ void main() {
         uint row = begin + part % parts * each + gl_LocalInvocationIndex / QUADS;
         if (row >= end) continue;
         uint tile = part / parts, quad = gl_LocalInvocationIndex % QUADS, search = tile * SEARCHES + 4 * quad;
-        uint base = tile * num_rows * QUADS + quad, rank = IS_PART != 0 ? ranks[row] : row;
+        uint base = tile * num_rows * QUADS + quad, rank = SWEPT != 0 ? ranks[row] : row;
         uvec2 range = PAIR(rows, rank);
         uvec4 least = uvec4(UNREACHABLE);
         for (uint seed = 0; seed < seeds_each; ++seed) {
@@ -66,15 +58,15 @@ void main() {
             uvec4 from[AT_ONCE];
             for (uint i = 0; i < AT_ONCE; ++i) {
                 uint head = PAIR(arcs, k + i).x;
-                from[i] = dist[base + (IS_PART != 0 ? row_of[head] : head) * QUADS];
+                from[i] = dist[base + (SWEPT == PART ? row_of[head] : head) * QUADS];
             }
             for (uint i = 0; i < AT_ONCE; ++i) least = lesser(least, from[i], PAIR(arcs, k + i).y);
         }
         for (; k < last; ++k) {
             uint head = PAIR(arcs, k).x;
-            least = lesser(least, dist[base + (IS_PART != 0 ? row_of[head] : head) * QUADS], PAIR(arcs, k).y);
+            least = lesser(least, dist[base + (SWEPT == PART ? row_of[head] : head) * QUADS], PAIR(arcs, k).y);
         }
-        dist[base + row * QUADS] = least;
+        dist[base + (SWEPT == PART ? row : rank) * QUADS] = least;
         for (uint i = 0; i < 4; ++i) {
             if (sum_overflow[i]) atomicMax(overflow[search + i], 1);
         }

@@ -70,10 +70,19 @@ class DeviceRows(Resource):
         """Whether kernels can write to the array; a binding may span less than an allocation."""
         return self.buffer.nbytes <= self.device.limits.buffer
 
+    def ends_after(self, count: int) -> bool:
+        """Return whether the next rows, so many, are the last ones."""
+        return self.next_row + count == self._num_rows
+
     def record_written(self, recording: Recording, count: int) -> None:
         """Record that kernels have written the next rows; see `give_away` of recordings."""
         self.next_row += count
         self._record_end(recording)
+
+    def note_written(self, count: int) -> None:
+        """Note that a recording from before writes the next rows, as `record_written` does."""
+        self.next_row += count
+        self._is_given = self.next_row == self._num_rows
 
     def _record_end(self, recording: Recording) -> None:
         if self.next_row == self._num_rows:

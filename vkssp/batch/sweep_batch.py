@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
-from vkssp.algorithms.phast import ENTRY_WORDS, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
+from vkssp.algorithms.phast import ENTRY_WORDS, SWEPT_CONSTANT, hierarchy_of, ranks_of
 from vkssp.batch.aggregation import Aggregation, words_of
 from vkssp.batch.batch_sums import BatchSums, Sums
 from vkssp.batch.device_rows import DeviceRows
 from vkssp.batch.node_sums import NodeSumsBatch
+from vkssp.batch.row_writer import SEARCHES_CONSTANT, RowWriter, WrittenRows, are_all, leaves_of
 from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
 from vkssp.cch.customized import STATUS_WORDS, check_loops
 from vkssp.cch.path_entries import PathEntries
@@ -30,7 +31,7 @@ from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.double_buffering import double_buffered
 from vkssp.gpu.download import Download
-from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
@@ -47,8 +48,10 @@ BINDINGS = 10
 MOST_MEMORY = 0.5
 # All nodes are swept if the wanted nodes and their ancestors are more than this part of them.
 _MOST_PART = 0.7
-# Side of the squares that phast_rows.comp transposes, and largest number of bytes of rows that are yielded at a time.
-_SIDE, _MOST_BYTES = 32, 64 << 20
+# Largest number of bytes of rows that are yielded at a time.
+_MOST_BYTES = 64 << 20
+# What phast_sweep_many.comp sweeps: all nodes, some that alone have rows in tiles, or all but leaves.
+_ALL, _PART, _INNER = range(3)
 _SEED_WORDS = 4
 # Smallest number of searches of a tile: those of one invocation.
 _LEAST_TILE = 4
@@ -175,8 +178,14 @@ class SweepBatch(Resource):
         row_of = np.full(hierarchy.num_nodes if is_part else 1, UNREACHABLE, np.uint32)
         if is_part:
             row_of[needed] = np.arange(len(needed), dtype=np.uint32)
+        self._swept = _PART if is_part else _ALL
+        leaves, swept = None, needed
+        makes_rows = self.aggregates is None and not is_part
+        if makes_rows and device.tuned["sweeps.leaves"] and are_all(wanted, hierarchy.num_nodes):
+            leaves, self._swept = leaves_of(hierarchy), _INNER
+            swept = np.flatnonzero(~leaves).astype(np.uint32)
         bounds = hierarchy.first_node[hierarchy.first_of_level]
-        self._bounds = np.searchsorted(needed, bounds).tolist()
+        self._bounds = np.searchsorted(swept, bounds).tolist()
         self._tile = tile = tile_of(self.searches)
         self._num_tiles = -(-self.searches // tile)
         self._tiles = self._buffer("the distances", 4 * tile * self._num_tiles * len(needed))
@@ -187,8 +196,7 @@ class SweepBatch(Resource):
         self._seeds_each = 0
         self._label_parts: list[Resource] = []
         rows_of = self._upload("the rows of ranks", row_of)
-        ranks = self._upload("the ranks of rows", needed if is_part else needed[:1])
-        wants = self._upload("what is wanted", row_of[wanted] if is_part else wanted)
+        ranks = self._upload("the ranks of rows", needed[:1] if self._swept == _ALL else swept)
         words = 0 if self.aggregates is None else sum(map(words_of, self.aggregates))
         self._row_bytes = row_bytes = 4 * self._num_wanted if self.aggregates is None else max(8, 8 * words)
         self._finished, self._seeds, self._mapped = [], [], []
@@ -225,22 +233,19 @@ class SweepBatch(Resource):
             bindings=8,
             push_constants=7,
             workgroup_size=self._flat,
-            constants={**constants, SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: int(is_part)},
+            constants={**constants, SEARCHES_CONSTANT: tile, SWEPT_CONSTANT: self._swept},
             owner=self,
         )
-        self._swept = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, ranks)
-        self._transpose = transpose = Kernel(
-            device,
-            "phast_rows",
-            bindings=3,
-            push_constants=5,
-            workgroup_size=self._flat,
-            constants={SEARCHES_CONSTANT: tile},
-            shared_bytes=4 * _SIDE * (_SIDE + 1),
+        self._given = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, ranks)
+        self._writer = RowWriter(
+            customized,
+            *(self._tiles, self._overflow, row_of[wanted] if is_part else wanted, leaves),
+            num_rows=self.num_swept,
+            tile=tile,
+            limit=self._limit,
+            size=self._flat,
             owner=self,
         )
-        self._wants = wants
-        self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
         is_limited = self._limit != UNREACHABLE
         if self.aggregates is not None and isinstance(self.aggregates[0], ArcLoads):
             parts = self._tiles, self._overflow, is_limited, self.num_swept, tile, self._num_tiles, self.searches
@@ -252,7 +257,7 @@ class SweepBatch(Resource):
             rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)
         self._writers: list[Recording] = []
-        self._written: tuple[Buffer, Bindings] | None = None
+        self._written: tuple[Buffer, WrittenRows] | None = None
         self._recordings: dict[tuple[int, int, Sums | None, bool], Recording] = {}
 
     def make_labels(self, seeds_each: int) -> None:
@@ -271,8 +276,10 @@ class SweepBatch(Resource):
             )
             for seeds in self._seeds
         ]
-        self._bound = self._sweep.on(*self._swept, self._labels, distances)
-        self._label_parts = [self._labels, distances, *self._upwards, self._bound]
+        self._bound = self._sweep.on(*self._given, self._labels, distances)
+        self._label_distances, self._written = distances, None
+        self._rows_written = [self._writing_to(finished) for finished in self._finished]
+        self._label_parts = [self._labels, distances, *self._upwards, self._bound, *self._rows_written]
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)
@@ -324,7 +331,7 @@ class SweepBatch(Resource):
             elif self._aggregation is not None:
                 self._aggregation.record(recording, parity, num_tiles, searches)
             elif makes_rows:
-                self._record_rows(recording, self._transposes[parity], searches, 0)
+                self._rows_written[parity].record(recording, searches, 0)
             recording.timestamp(self._timestamps, 2 * parity + 1)
             recording.barrier("all", "all")
             mapped = self._mapped[parity]
@@ -332,13 +339,6 @@ class SweepBatch(Resource):
             recording.copy(self._overflow, mapped, self._overflow.nbytes, 0, 4 * STATUS_WORDS)
             recording.barrier("all", "all")
         return recording
-
-    def _record_rows(self, recording: Recording, transpose: Bindings, searches: int, first_row: int) -> None:
-        """Record the commands that write rows, from a place on."""
-        recording.bind(transpose)
-        recording.push(transpose, self.num_swept, self._num_wanted, searches, self._limit, first_row)
-        squares = -(-self._num_wanted // _SIDE) * -(-searches // _SIDE)
-        recording.dispatch(min(max(1, squares), self.device.limits.workgroups))
 
     def suits(self, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None) -> bool:
         """Return whether this makes rows of the given nodes, so many at once, up to a limit, or aggregates of rows."""
@@ -389,11 +389,7 @@ class SweepBatch(Resource):
                     recording.submit()
                 else:
                     sweeps, recording = recording, self._writers[number % 2]
-                    with recording.record():
-                        self._record_rows(recording, bound, count, into.next_row)
-                        into.record_written(recording, count)
-                        recording.timestamp(self._timestamps, 2 * (number % 2) + 1)
-                        recording.barrier("all", "all")
+                    self._record_writing(recording, bound, number % 2, count, into)
                     recording.submit(sweeps)
                 yield recording, (number % 2, count)
 
@@ -402,15 +398,34 @@ class SweepBatch(Resource):
             for parity, count in executed:
                 yield from self._hand_over(parity, count, into is not None)
 
-    def _bound_to(self, rows: Buffer) -> Bindings:
-        """Return the kernel that writes rows, bound to a buffer; make what it needs on first use."""
+    def _record_writing(
+        self, recording: Recording, bound: WrittenRows, parity: int, count: int, into: DeviceRows
+    ) -> None:
+        """Record the commands that write the next rows, unless they are recorded already."""
+        key = bound.serial, self._seeds_each, into.next_row, count, into.ends_after(count)
+        if recording.key == key:
+            into.note_written(count)
+            return
+        with recording.record(key):
+            bound.record(recording, count, into.next_row)
+            into.record_written(recording, count)
+            recording.timestamp(self._timestamps, 2 * parity + 1)
+            recording.barrier("all", "all")
+
+    def _bound_to(self, rows: Buffer) -> WrittenRows:
+        """Return the kernels that write rows, bound to a buffer; make what they need on first use."""
         while len(self._writers) < 2:
             self._writers.append(Recording(self.device, owner=self))
         if self._written is None or self._written[0] is not rows:
             if self._written is not None:
                 self._written[1].close()
-            self._written = rows, self._transpose.on(self._tiles, self._wants, rows)
+            self._written = rows, self._writing_to(rows)
+            self._label_parts.append(self._written[1])
         return self._written[1]
+
+    def _writing_to(self, rows: Buffer) -> WrittenRows:
+        searches = self._tile * self._num_tiles
+        return self._writer.on(rows, self._labels, self._label_distances, self._seeds_each, searches)
 
     def _put(self, groups: Groups, seeds: Buffer) -> None:
         """Write the seeds of some groups into a buffer that the device reads."""
