@@ -58,6 +58,8 @@ VARIANTS = {
             *("recustomize_restore", "recustomize_spread", "label_rows", "label_symmetry", "query_rows"),
             *(
                 "query_places",
+                "phast_bundle_arcs",
+                "phast_bundles",
                 "phast_climb",
                 "phast_few_pairs",
                 "phast_fit",

@@ -162,6 +162,19 @@ TUNABLES: dict[str, Tunable] = {
         "most invocations of a node of a sweep; on a software device each costs as much as it saves",
         power_of_two=True,
     ),
+    "bundles.nodes": Tunable(
+        *(352, 0, (), ""), "most nodes of subtrees that a workgroup sweeps in shared memory; 0 sweeps level by level"
+    ),
+    "bundles.trees": Tunable(
+        *(1000, 1000, (), ""),
+        "searches from one source before bundles are made: the host sorts nodes as long as so many searches gain",
+    ),
+    "bundles.size": Tunable(
+        *(512, 64, (), ""), "a workgroup reads all arcs of its subtrees at once", "workgroup_size", power_of_two=True
+    ),
+    "bundles.kept_arcs": Tunable(
+        *(512, 512, (), ""), "arcs of its subtrees in shared memory: the fewer, the more workgroups are on a processor"
+    ),
     "pairs.size_for_few": _size(
         *(256, 64, "pair"),
         "invocations of each upward search: up to 1,024 pairs are on the device at once, and are faster with more each",

@@ -150,7 +150,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         patch.setattr(labels, "PAIRS_A_NODE", (0.0, 0.0))
         patch.setattr(recustomized, "FEWEST_ARCS", 0)
         patch.setattr(recustomized, "MOST_WORK", 1)
-        patch.setattr(device, "tuned", {**device.tuned, "sweeps.leaves": 1})
+        patch.setattr(device, "tuned", {**device.tuned, "bundles.nodes": 99, "bundles.trees": 0, "sweeps.leaves": 1})
         for is_split in (False, True):  # arrays in one buffer each, and in several
             patch.setattr(topology, "is_split", lambda *_, is_split=is_split: is_split)
             with Solver(prepare(grid(4)), "phast", device) as solver:
@@ -158,6 +158,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
                 next(solver.table([0, 1, 2], chunked=True))
                 solver.accessibility(range(16), [5])
                 solver.distances([0, 1, 2])
+                solver.distances(0)
                 solver.set_weights(solver.graph.weight[:1], [0])
                 solver.distance(0, 1)
             patch.setattr(pairs, "_FEWEST", 0)

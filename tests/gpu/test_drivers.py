@@ -31,6 +31,7 @@ SUITE = (
     "tests/cch/test_recustomized.py",
     "tests/cch/test_split_hierarchies.py",
     "tests/cch/test_path_entries.py",
+    "tests/cch/test_bundles.py",
     "tests/batch/test_row_writer.py",
     "tests/solver/test_trees.py",
     "tests/solver/test_labels.py",

@@ -28,6 +28,7 @@ from vkssp.algorithm import (
     timed,
 )
 from vkssp.cch import query_pairs
+from vkssp.cch.bundled import MOST_NODES_CONSTANT, BundledArcs
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, unfit
 from vkssp.cch.label_pairs import LabelPairs
 from vkssp.cch.labels import Labels
@@ -46,7 +47,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import read_values
-from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -59,6 +60,8 @@ SWEPT_CONSTANT, _SWEEP_COUNTING_CONSTANT = 3, 4
 ENTRY_WORDS = 2
 # Words of a seed, and of the header before the first; largest number of workgroups that search upward at once.
 _SEED_WORDS, _MOST_UPWARD = 4, 1024
+# Constant of phast_bundles.comp: arcs in shared memory; bytes of one, and of the distance of a node.
+_KEPT_ARCS_CONSTANT, _ARC_BYTES, _DISTANCE_BYTES = 4, 8, 4
 
 
 def hierarchy_of(graph: DeviceGraph) -> CustomizedHierarchy:
@@ -208,6 +211,8 @@ class Phast(Resource):
             owner=self,
         )
         self._sweep = sweep.on(customized.rows, customized.arcs, self._dist, self._status, self._counts)
+        self._bundled: BundledArcs | None = None
+        self._trees_before_bundles = device.tuned["bundles.trees"]
         self._room = 0
         self._loads: list[Resource] = []
         self._seeds_of_last: list[Terminal] = []
@@ -219,6 +224,33 @@ class Phast(Resource):
         # The distance of the last search, if it was one of pairs, and whether unpacking of its path has begun.
         self._last_pairs: tuple[int, bool] | None = None
         self._make_room(MAX_TERMINALS)
+
+    def _begin_bundles(self) -> None:
+        """Sweep bundles from now on, if they suit the device and the hierarchy."""
+        bundled = self._hierarchy.bundled()
+        if bundled is not None:
+            self._tiers, self._bundled = self._tiers_of(bundled), bundled
+            self._make_room(self._room)
+
+    def _tiers_of(self, bundled: BundledArcs) -> Bindings:
+        """Return the kernel that sweeps the bundles of one tier."""
+        device, kept = self._device, self._device.tuned["bundles.kept_arcs"]
+        shader, constants = self._hierarchy.shader("phast_bundles")
+        nodes = _DISTANCE_BYTES * bundled.most_nodes
+        kept = min(kept, (device.limits.shared_memory - nodes) // _ARC_BYTES)
+        kernel = Kernel(
+            device,
+            shader,
+            bindings=7,
+            push_constants=3,
+            workgroup_size=min(device.tuned["bundles.size"], device.limits.workgroup_size),
+            constants={**constants, MOST_NODES_CONSTANT: bundled.most_nodes, _KEPT_ARCS_CONSTANT: kept},
+            shared_bytes=nodes + _ARC_BYTES * kept,
+            owner=self,
+        )
+        inner = Buffer(device, 4 * bundled.bundles.num_inner, name="the distances of inner tiers", owner=self)
+        parts = bundled.arcs, bundled.tails, self._dist, inner, self._status, bundled.plan, bundled.rank_of
+        return kernel.on(*parts)
 
     def _make_room(self, count: int) -> None:
         """Make the buffer of a number of seeds, and record a search from them; close those made before."""
@@ -249,11 +281,16 @@ class Phast(Resource):
             recording.dispatch(min(self._room, self._most_upward))
             recording.barrier()
             record_climb(recording, self._climb, customized.top, 1)
+            levels = self._levels()
+            if self._bundled is not None:
+                levels = levels[: max(0, len(self._bundled.bundles.rest) - 2)]
             recording.bind(self._sweep)
-            for level, (begin, end, lanes) in enumerate(self._levels(), 1):
+            for level, (begin, end, lanes) in enumerate(levels, 1):
                 recording.push(self._sweep, level, begin, end, lanes)
                 recording.dispatch(min(-(-(end - begin) * lanes // self._size), device.limits.workgroups))
                 recording.barrier()
+            if self._bundled is not None:
+                self._record_tiers(self._bundled.bundles.tiers)
             if self._rank is not None:
                 recording.bind(self._gather)
                 recording.push(self._gather, len(self._rank), UNREACHABLE, 0)  # without a limit
@@ -262,6 +299,14 @@ class Phast(Resource):
             recording.barrier("all", "all")
             recording.copy(self._status, self.mapped, 4 * STATUS_WORDS)
             recording.barrier("transfer", "all")
+
+    def _record_tiers(self, tiers: list[tuple[int, int]]) -> None:
+        """Record the sweep of all bundles."""
+        self._recording.bind(self._tiers)
+        for begin, end in tiers:
+            self._recording.push(self._tiers, begin, end, int((begin, end) != tiers[-1]))
+            self._recording.dispatch(min(end - begin, self._device.limits.workgroups))
+            self._recording.barrier()
 
     def _levels(self) -> list[tuple[int, int, int]]:
         """Return for each level but the first the range of its ranks, and the number of invocations per node."""
@@ -386,6 +431,12 @@ class Phast(Resource):
     def _run(self, reader: Gather | None = None) -> Outcome:
         """Sweep from the seeds of the last search; a reader then gathers distances."""
         seeds = self._seeds_of_last
+        if self._trees_before_bundles >= 0:
+            self._trees_before_bundles -= 1
+            if self._trees_before_bundles < 0 and not self._counting:  # counters tell the work of levels
+                self._begin_bundles()
+        if self._bundled is not None:
+            self._bundled.update()
         if len(seeds) > self._room:
             self._make_room(len(seeds))
         seed_words = [word for seed in self._ranked(seeds) for word in (*seed, 0, 0)]

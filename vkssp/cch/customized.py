@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.cch.bundled import BundledArcs, may_bundle
 from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, OUTSIDE, PAIRS, chain_size, make_kernel, workgroup_size
 from vkssp.cch.recustomized import PartialCustomization, Weights, saves_work
 from vkssp.cch.topology import Batch, Topology, ancestor_counts, largest_array, topologies
@@ -139,6 +140,9 @@ class CustomizedHierarchy(Resource):
         # Made when few weights change for the first time; it needs memory.
         self._partial: PartialCustomization | None = None
         self._may_be_partial = True
+        # Made when they are asked for first.
+        self._bundled: BundledArcs | None = None
+        self._may_be_bundled = may_bundle(device, hierarchy)
         rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
         lengths, _ = ancestor_counts(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
@@ -355,6 +359,17 @@ class CustomizedHierarchy(Resource):
         """Return the supernodes below each node, which unpacking needs; see `Topology.below`."""
         assert self.topology is not None
         return self.topology.below()
+
+    def bundled(self) -> BundledArcs | None:
+        """Return the downward arcs by bundles, up to date with the weights; None if they do not suit the device."""
+        with self._lock.held():
+            if self._bundled is None and self._may_be_bundled:
+                self._may_be_bundled = False
+                with contextlib.suppress(DeviceError, MemoryShortageError):
+                    self._bundled = BundledArcs(self)
+        if self._bundled is not None:
+            self._bundled.update()
+        return self._bundled
 
     def customize(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> None:
         """Begin to customize the hierarchy for the weights of a graph with the same arcs.
