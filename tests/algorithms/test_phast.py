@@ -66,7 +66,7 @@ def searched_together_from(many_arcs: int | None) -> AbstractContextManager[Any]
     stack = ExitStack()
     if many_arcs is not None:
         stack.enter_context(patch.object(top, "many_arcs", lambda _: many_arcs))
-        stack.enter_context(patch.multiple(pairs, _ARCS_A_LEVEL=-1, _ARCS_A_PATH=0))
+        stack.enter_context(patch.multiple(pairs, ARCS_A_LEVEL=-1, ARCS_A_PATH=0))
     return stack
 
 

@@ -141,8 +141,8 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         solver.flows([0, 1], [2], [[1], [1]])
     with monkeypatch.context() as patch:
         patch.setattr(top, "many_arcs", lambda _: 1)  # as where supernodes have many
-        patch.setattr(pairs, "_ARCS_A_LEVEL", -1)
-        patch.setattr(pairs, "_ARCS_A_PATH", 0)
+        patch.setattr(pairs, "ARCS_A_LEVEL", -1)
+        patch.setattr(pairs, "ARCS_A_PATH", 0)
         with Solver(grid(4), "phast", device) as solver:
             solver.path(0, 15)
     with monkeypatch.context() as patch:  # as where pairs are many, and hierarchies large
@@ -161,11 +161,11 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
                 solver.distances(0)
                 solver.set_weights(solver.graph.weight[:1], [0])
                 solver.distance(0, 1)
-            patch.setattr(pairs, "_FEWEST", 0)
+            patch.setattr(pairs, "FEWEST", 0)
             with Solver(prepare(grid(4)), "phast", device, label_mib=0) as solver:
                 solver.pairs([0, 1], [2, 3])
         patch.setattr(top, "many_arcs", lambda _: 1)
-        patch.setattr(pairs, "_ARCS_A_LEVEL", -1)
+        patch.setattr(pairs, "ARCS_A_LEVEL", -1)
         with Solver(prepare(grid(4)), "phast", device) as solver:
             solver.distance(0, 15)
     with monkeypatch.context() as patch:  # a hierarchy and a graph whose arcs do not fit

@@ -25,8 +25,8 @@ MOST_AT_ONCE = 1 << 16
 _PAIR_BYTES = 16
 # Largest number of pairs that the device processes all at once, faster with more invocations each.
 _FEW = 1024
-# Largest number of pairs, whose paths are not asked for, that phast_few_pairs searches: from both ends at once.
-_FEWEST = 128
+#: Largest number of pairs, whose paths are not asked for, that phast_few_pairs searches: from both ends at once.
+FEWEST = 128
 # Words of a node on a path to the root, of many and of few pairs, and other bytes of shared memory of a search.
 _ENTRY_WORDS, _FIXED_BYTES = (4, 6), 64
 # Specialization constants of the shader: searches at once of a pair, and arcs of an invocation whose reads overlap; on
@@ -36,9 +36,9 @@ _SIDES, _SOFTWARE_SIDES = 2, 1
 _AT_ONCE, _SOFTWARE_AT_ONCE = 2, 1
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
-# Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it takes
-# to unpack a path without its tracks: guesses for a large GPU.
-_ARCS_A_LEVEL, _ARCS_A_PATH = 1 << 14, 1 << 17
+#: Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it takes
+#: to unpack a path without its tracks: guesses for a large GPU.
+ARCS_A_LEVEL, ARCS_A_PATH = 1 << 14, 1 << 17
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
 #: Specialization constant of the shaders: largest number of arcs that a pair's searches keep.
@@ -131,9 +131,9 @@ class Pairs(Resource):
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
-        is_few = kept > 0 or count <= _FEWEST
+        is_few = kept > 0 or count <= FEWEST
         is_software = device.info.kind == "cpu"
-        sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= _FEWEST else 1
+        sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= FEWEST else 1
         sides = min(sides, device.limits.workgroup_size)
         key = is_few, sides, sides * min(size, device.limits.workgroup_size // sides)
         if key not in self._kernels:
@@ -198,7 +198,7 @@ class Pairs(Resource):
         return self._at_top
 
     def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int) -> None:
-        is_few = num_kept > 0 or count <= _FEWEST
+        is_few = num_kept > 0 or count <= FEWEST
         ends_at_top = is_few and count <= _MOST_AT_TOP and self._ends_at_top(is_for_paths=num_tracked > 0)
         groups = min(count, self._most_groups[is_few])
         recording.barrier("all", "all")
@@ -223,7 +223,7 @@ class Pairs(Resource):
         """Return whether few searches end at the top of the hierarchy, where many workgroups go on."""
         levels = self._customized.top.levels
         arcs = sum(level.most_nodes * (level.most_nodes // 2 + level.most_ancestors) for level in levels)
-        return bool(levels) and arcs > _ARCS_A_LEVEL * (1 + len(levels)) + (_ARCS_A_PATH if is_for_paths else 0)
+        return bool(levels) and arcs > ARCS_A_LEVEL * (1 + len(levels)) + (ARCS_A_PATH if is_for_paths else 0)
 
     @property
     def are_tracked(self) -> bool:

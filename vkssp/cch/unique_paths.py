@@ -28,9 +28,9 @@ _ROOM_CONSTANT, _MOST_ROOM, _FIXED_BYTES = 2, 12_000, 64
 _WORDS_A_NODE, _MOST_HEIGHT = 5, (1 << 16) - 2
 # Invocations of a workgroup, also on a software device.
 _SIZE, _SOFTWARE_SIZE = 512, 64
-# Searches with several shortest paths in succession after which the next ones are not expected to have one only, and
-# binary logarithm of the largest number of these.
-_TIES, _MOST_DOUBLED = 3, 6
+#: Searches with several shortest paths in succession after which the next ones are not expected to have one only, and
+#: binary logarithm of the largest number of these.
+TIES, _MOST_DOUBLED = 3, 6
 
 
 def _room_on(device: Device) -> int:
@@ -179,5 +179,5 @@ class UniquePaths(Resource):
     def learn(self, *, has_ties: bool) -> None:
         """Take note of whether a single search had several shortest paths, so that the next one may expect this."""
         self._ties = self._ties + 1 if has_ties else 0
-        if self._ties >= _TIES:
-            self._expected = 1 << min(_MOST_DOUBLED, self._ties - _TIES)
+        if self._ties >= TIES:
+            self._expected = 1 << min(_MOST_DOUBLED, self._ties - TIES)
