@@ -36,8 +36,8 @@ _SIDES, _SOFTWARE_SIDES = 2, 1
 _AT_ONCE, _SOFTWARE_AT_ONCE = 2, 1
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
-#: Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it takes
-#: to unpack a path without its tracks: guesses for a large GPU.
+#: Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it
+#: takes to unpack a path without its tracks: guesses for a large GPU.
 ARCS_A_LEVEL, ARCS_A_PATH = 1 << 14, 1 << 17
 #: Largest number of pairs of a search whose upward labels are kept for unpacking; words of a label.
 KEPT, LABEL_WORDS = 16, 4
