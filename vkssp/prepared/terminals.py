@@ -196,7 +196,7 @@ def checked_columns(
     """
     unreachable = distance_type.unreachable
     most = unreachable if limit is None else whole_number(limit, "limit", 0, unreachable)
-    if isinstance(graph, Graph) and isinstance(nodes, np.ndarray) and len(nodes) == graph.num_nodes:
+    if isinstance(graph, Graph) and isinstance(nodes, np.ndarray) and nodes.shape == (graph.num_nodes,):
         if nodes is graph.positions:  # need not be looked at
             return graph.positions, most
     return ids_among(nodes, "nodes", "node", checked_graph(graph, QueryError).num_nodes, QueryError), most
