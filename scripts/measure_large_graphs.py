@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches in RMAT graphs whose arcs a device may not be able to bind at once, all distances proved to be shortest.
 
-    scripts/measure_large_graphs.py --scales 24 25 26 27                  # on a GPU; 2^27 nodes take 80 GB on the host
+    scripts/measure_large_graphs.py --scales 24 25 26 27                  # on a GPU; 2^27 nodes take 54 GB on the host
     VKSSP_MASK=storage_range=1048576 scripts/measure_large_graphs.py --scales 16        # in parts, on any device
 
 Each line has the times of the host (making the graph, then the solver, of which the upload is a part), the bytes that
