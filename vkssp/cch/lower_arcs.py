@@ -138,15 +138,12 @@ class LowerArcs(Resource):
         arrays = (customized.weights, customized.supernodes, customized.ancestor_depth, topology.ancestors)
         if not all(isinstance(array, Buffer) for array in (*arrays, customized.below(), arcs_in)):
             return False
-        with contextlib.ExitStack() as stack:
-            lower = Buffer(device, _ARC_BYTES * num_arcs, name="the lower arcs", owner=self)
-            stack.callback(lower.close)
-            self._basic = Buffer(device, customized.weights.nbytes, name="the weights of lower arcs", owner=self)
-            stack.callback(self._basic.close)
-            self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of lower arcs", owner=self)
-            stack.callback(self._status.close)
-            self._timestamps = Timestamps(device, 2, owner=self)
-            stack.callback(self._timestamps.close)
+        parts = Resource(self)  # closed at once after an error or interrupt: no recording may outlive its buffers
+        try:
+            lower = Buffer(device, _ARC_BYTES * num_arcs, name="the lower arcs", owner=parts)
+            self._basic = Buffer(device, customized.weights.nbytes, name="the weights of lower arcs", owner=parts)
+            self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of lower arcs", owner=parts)
+            self._timestamps = Timestamps(device, 2, owner=parts)
             bound = []
             for size, lanes in zip(_SIZES, _LANES, strict=True):
                 size = min(size, device.limits.workgroup_size)
@@ -159,28 +156,30 @@ class LowerArcs(Resource):
                     workgroup_size=size,
                     constants=constants,
                     shared_bytes=4 * height_of(hierarchy),
-                    owner=self,
+                    owner=parts,
                 )
-                stack.callback(kernel.close)
                 of_hierarchy = (customized.supernodes, customized.supernode_of, self._status, self._basic)
                 lists = (customized.ancestor_depth, customized.below())
                 of_graph = (first_in, arcs_in, topology.ancestors)
                 bound.append(kernel.on(*of_hierarchy, *lists, *of_graph, lower, customized.weights))
-            self._recording = self._recorded(bound)
             self._lower = lower
-            stack.pop_all()
+            self._recording = self._recorded(bound, parts)
+        except BaseException:
+            self._recording = None
+            parts.close()
+            raise
         return True
 
-    def _recorded(self, bound: list[Bindings]) -> Recording:
+    def _recorded(self, bound: list[Bindings], owner: Resource) -> Recording:
         device, num_nodes = self._device, self._customized.hierarchy.num_nodes
-        recording = Recording(device, owner=self)
+        recording = Recording(device, owner=owner)
         with recording.record():
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
             recording.fill(self._status, 0)
             recording.fill(self._basic, UNREACHABLE)
             recording.barrier("transfer", "compute")
-            self._customized.record_basic_into(recording, self._basic, self._status, self)
+            self._customized.record_basic_into(recording, self._basic, self._status, owner)
             begin = 0
             for kernel, end in zip(bound, (self._num_high(), num_nodes), strict=True):
                 if begin < end:
