@@ -19,7 +19,7 @@ layout(push_constant) uniform Push {
 
 void main() {
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
-    // Distances while the search in the core goes on do no harm: each is the length of some walk. They are in vain.
+    // Not yet, or not any more: only after the search in the core are its distances right.
     if (loop.done != 1) return;
     for (uint i = gl_GlobalInvocationID.x; i < count; i += stride) {
         uint distance = dist[first + i];

@@ -18,7 +18,7 @@ from tests.support.sparse_graphs import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.near_far import NearFar
-from vkssp.engine import device_algorithm
+from vkssp.engine import device_algorithm, device_graph
 from vkssp.engine.reduced import ReducedSearch
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
@@ -418,3 +418,19 @@ def test_nothing_is_eliminated_once_weights_change(device: Device) -> None:
                 assert np.array_equal(solver.distances(7), scipy_dijkstra(solver.graph, 7))
                 after = solver.core_nodes
                 assert after is not None and (after == before) == (reduction == "full")
+
+
+def test_pieces_of_hubs_do_not_share_places_with_eliminated_nodes(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_graph, "PIECE", 64)
+    num, random = 300, np.random.default_rng(1)  # spokes around a hub, joined by a ring that is eliminated
+    spoke, one, other = 1 + np.arange(num), 1 + num + np.arange(num), 1 + 2 * num + np.arange(num)
+    pairs = [(0 * spoke, spoke), (spoke, one), (one, other), (other, np.roll(spoke, -1)), (one, np.roll(one, -1))]
+    pairs.append((other, np.roll(other, -2)))
+    tail, head = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    weight = random.integers(1, 50, len(tail)) + 500 * (tail == 0)
+    graph = Graph.from_edges(tail, head, weight, undirected=True)
+    with Solver(graph, "near_far", device, reduction="full") as solver:
+        for source in (0, 1, 2, num + 7, 2 * num + 7):
+            assert np.array_equal(solver.distances(source), heap_dijkstra(graph, source))

@@ -16,20 +16,20 @@ from vkssp.generate import road_grid
 from vkssp.prepared import elimination
 from vkssp.prepared.block_order import LEAST_BLOCK, block_order
 from vkssp.prepared.elimination import PLACES, Elimination, eliminate
-from vkssp.prepared.reduction_seeds import Climber
+from vkssp.prepared.reduction_seeds import UpwardSearch
 from vkssp.prepared.renumbered import RenumberedGraph
 
 
 def distances(done: Elimination, source: int) -> tuple[list[int], bool]:
     """Return the distances of all nodes, UNREACHABLE where they do not fit, and whether some sum may not have."""
-    climbed = Climber(done).climb({source: 0})
+    upward = UpwardSearch(done).search({source: 0})
     core, place = done.core, done.place
     distance = np.full(len(place), UNREACHABLE, np.uint64)
-    over = climbed.overflow or done.saturated
-    for node, offset in climbed.cores.tolist():
+    over = upward.overflow or done.saturated
+    for node, offset in upward.cores.tolist():
         found = heap_dijkstra(core, node) + np.uint64(offset)
         distance[: core.num_nodes] = np.minimum(distance[: core.num_nodes], found.astype(np.uint64))
-    distance[climbed.above[:, 0]] = climbed.above[:, 1]
+    distance[upward.above[:, 0]] = upward.above[:, 1]
     for level in done.levels:
         here = slice(level.first, level.first + level.size)
         arcs = done.arcs_in[level.first_arc : level.first_arc + level.size * level.width]

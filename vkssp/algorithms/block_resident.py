@@ -100,7 +100,13 @@ class BlockResident(DeviceAlgorithm):
         Parameter("block", 1, 16384, None, "nodes of a block", power_of_two=True),
         Parameter("rounds", 1, 65535, None, "rounds of a visit at most, but for those that are made at once"),
         Parameter("rounds_at_once", 1, 1024, None, "rounds between two barriers of the workgroup"),
-        Parameter("record", 1, MOST_RECORD, None, "arcs of a node that an invocation keeps, rounded up to quads"),
+        Parameter(
+            "record",
+            1,
+            MOST_RECORD,
+            None,
+            "arcs of a node that an invocation keeps, rounded up to quads; fewer if it has several nodes",
+        ),
         WORKGROUP_SIZE,
         WORKGROUPS,
     )
@@ -132,13 +138,11 @@ class BlockResident(DeviceAlgorithm):
 
     def _record(self) -> int:
         """Return the number of arcs of a record."""
-        wanted = self._parameters["record"]
-        if wanted:
-            return RECORD * -(-int(wanted) // RECORD)
         # Drivers unroll the loops over nodes and quads, and compile long ones for half a minute.
         size, block = self._sizes()
         most = RECORD * max(1, MOST_NODES_EACH // -(-block // size))
-        return min(record_for(self._graph.renumbered.first_out), most)
+        wanted = self._parameters["record"]
+        return min(RECORD * -(-int(wanted) // RECORD) if wanted else record_for(self._graph.renumbered.first_out), most)
 
     def _sizes(self) -> tuple[int, int]:
         """Return the sizes of a workgroup and of a block."""

@@ -97,15 +97,15 @@ class BlockResidentRows(Resource):
         self._ring = min(ROWS_EACH * searches, max(searches, graph.device.limits.buffer // (4 * len(nodes))))
         self._wanted = np.full((len(nodes), 5), UNREACHABLE, np.uint32)
         self._wanted[:, 0] = nodes
-        measured = graph
+        measured = graph.renumbered
         if self._node is not None:
             assert isinstance(graph, ReducedGraph)
-            # The buckets follow from the weights of the core alone.
-            measured = graph.core
+            # The buckets follow from the weights of the core alone, as long as those of the graph that is searched.
+            measured = graph.core_of_reduction
             is_removed = graph.reduction.component[nodes] != UNREACHABLE
             self._wanted[is_removed, 1:] = graph.reduction.records[nodes[is_removed]]
             self._wanted[:, 0] = self._node[nodes]
-        bucket, narrower = default_bucket(measured.renumbered, graph.device), graph.device.tuned["blocks.narrower"]
+        bucket, narrower = default_bucket(measured, graph.device), graph.device.tuned["blocks.narrower"]
         self._delta = parameters["delta"] or max(1, bucket // narrower)
         super().__init__(graph)
 

@@ -13,7 +13,7 @@ from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.split_buffer import SplitBuffer
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import places_of
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.blocks import RECORD, make_blocks, place_bits, words_in_blocks
@@ -29,6 +29,11 @@ PIECE_IN = 64
 _REWEIGHTED = {
     *("first_out", "rows", "arcs", "incoming", "incoming ids", "by head", "hierarchy", "labels", "lower arcs")
 }
+
+
+def has_pieces(graph: Graph) -> bool:
+    """Return whether nodes of a graph have so many arcs that these are cut into pieces."""
+    return int(np.diff(graph.first_out).max(initial=0)) > PIECE
 
 
 class DeviceGraph(Resource):

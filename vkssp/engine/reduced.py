@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, TOTALS, TRACE, VULKAN, Description, Outcome, Parameter, Terminal
 from vkssp.engine.device_algorithm import DeviceAlgorithm
-from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.device_graph import DeviceGraph, has_pieces
 from vkssp.engine.gather import Gather
 from vkssp.engine.path import PathWalker
 from vkssp.engine.voronoi import DeviceVoronoi
@@ -39,7 +39,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.prepared.elimination import Elimination, eliminate, untouched
 from vkssp.prepared.reduction import Reduction, with_components
-from vkssp.prepared.reduction_seeds import Climbed, Climber, Inside, Surroundings
+from vkssp.prepared.reduction_seeds import Inside, Surroundings, UpwardLabels, UpwardSearch
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import GEISBERGER
 from vkssp.resource import Resource
@@ -85,15 +85,18 @@ class ReducedGraph(DeviceGraph):
         self.surroundings = renumbered.derived("surroundings", lambda: Surroundings(reduction, renumbered))
         try:
             found = renumbered.derived("elimination", self._eliminate) if eliminates else None
-            if found is None or found.arcs_in.nbytes > device.limits.buffer:
+            # Distances of the pieces of a node with many arcs have the places of eliminated nodes.
+            if found is None or has_pieces(found.core) or found.arcs_in.nbytes > device.limits.buffer:
                 self.elimination: Elimination = renumbered.derived("no elimination", lambda: untouched(reduction.core))
             else:
                 self.elimination = found
             place, arcs_in = self.elimination.place, self.elimination.arcs_in
             device.require(reduction.records.nbytes + arcs_in.nbytes + 4 * self.num_nodes, "this reduced graph")
-            remaining = self.elimination.core
-            name = "core" if self.elimination is found else "core of the reduction"
-            core = renumbered.derived(name, lambda: RenumberedGraph(remaining, "natural", keep=renumbered.keeps))
+            if self.elimination is found:
+                remaining = found.core
+                core = renumbered.derived("core", lambda: RenumberedGraph(remaining, "natural", keep=renumbered.keeps))
+            else:
+                core = self.core_of_reduction
             self.core = DeviceGraph(device, core, self)
             records = reduction.records.copy()
             records[:, ::2] = place[records[:, ::2]]
@@ -102,6 +105,15 @@ class ReducedGraph(DeviceGraph):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def core_of_reduction(self) -> RenumberedGraph:
+        """The core of the reduction, from which nothing has been eliminated."""
+        core, keep = self.reduction.core, self.renumbered.keeps
+        found: RenumberedGraph = self.renumbered.derived(
+            "core of the reduction", lambda: RenumberedGraph(core, "natural", keep=keep)
+        )
+        return found
 
     def _eliminate(self) -> Elimination:
         """Eliminate nodes of the core of the reduction."""
@@ -176,7 +188,7 @@ class ReducedSearch(Resource):
         self._expansion: tuple[Bindings, Bindings, Bindings] | None = None
         self._begins: Bindings | None = None
         self.num_further = len(graph.elimination.place) - graph.elimination.core.num_nodes
-        self._climber = Climber(graph.elimination)
+        self._upward = UpwardSearch(graph.elimination)
         try:
             self._device.require(4 * graph.num_nodes, "a search on this reduced graph")
             self._make()
@@ -248,12 +260,12 @@ class ReducedSearch(Resource):
         if places.nbytes <= self.terminals.nbytes:  # no caller asks for a path of a search with more
             self.terminals.view()[: len(places)] = places
         found = graph.surroundings.search(seeds)
-        climbed = self._climber.climb(found.exits)
-        best, through, overflow = self._targets(targets, found, climbed)
+        upward = self._upward.search(found.exits)
+        best, through, overflow = self._targets(targets, found, upward)
         fits_near = _put_pairs(self._near_words.view(), found.near)
-        self._put_above(climbed.above)
+        self._put_above(upward.above)
         # If arcs lead to no core node, a seed that is out of reach begins a search that ends at once.
-        core_seeds = list(map(tuple, climbed.cores.tolist())) or [(0, UNREACHABLE)]
+        core_seeds = list(map(tuple, upward.cores.tolist())) or [(0, UNREACHABLE)]
         # Some core nodes replace each terminal. If they are too many, the search only does not end early.
         fits = not targets or len(core_seeds) + len(through) <= inner.terminals.nbytes // 8
         self._is_traced = bool(found.exits)
@@ -269,7 +281,7 @@ class ReducedSearch(Resource):
         saturated = graph.reduction.saturated or graph.elimination.saturated
         return Outcome(
             min(best, outcome.best),
-            outcome.overflow or overflow or beyond or found.overflow or climbed.overflow or saturated,
+            outcome.overflow or overflow or beyond or found.overflow or upward.overflow or saturated,
             outcome.device_ms + more_ms,
             outcome.counters,
         )
@@ -283,7 +295,7 @@ class ReducedSearch(Resource):
             self._above_bytes = min(_LARGER * self._above_bytes, words.nbytes)
 
     def _targets(
-        self, targets: Sequence[Terminal], found: Inside, climbed: Climbed
+        self, targets: Sequence[Terminal], found: Inside, upward: UpwardLabels
     ) -> tuple[int, Sequence[Terminal], bool]:
         """Return the length of the best path outside of the core, the targets in it, and whether sums overflow."""
         best, overflow = UNREACHABLE, False
@@ -302,8 +314,8 @@ class ReducedSearch(Resource):
             near = found.distance(node)
             overflow |= near < UNREACHABLE <= near + offset
             best = min(best, near + offset)
-        back = self._climber.climb(around, backward=True)
-        below = dict(climbed.above.tolist())
+        back = self._upward.search(around, backward=True)
+        below = dict(upward.above.tolist())
         meets = [below[node] + rest for node, rest in back.above.tolist() if node in below]
         overflow |= back.overflow or max(meets, default=0) >= UNREACHABLE
         return min([best, *meets]), list(map(tuple, back.cores.tolist())), overflow

@@ -15,7 +15,7 @@ from vkssp.graph.csr import ranges
 from vkssp.prepared.elimination import Elimination
 from vkssp.prepared.reduction import Reduction
 from vkssp.prepared.renumbered import RenumberedGraph
-from vkssp.prepared.seed_kernels import NEVER, climb, search_components
+from vkssp.prepared.seed_kernels import NEVER, search_components, search_upward
 
 Int64s = npt.NDArray[np.int64]
 
@@ -46,7 +46,7 @@ class Inside:
         return int(self.near[here[0], 1]) if len(here) else UNREACHABLE
 
 
-class Climbed(NamedTuple):
+class UpwardLabels(NamedTuple):
     """Nodes that a search outside of the core reaches, with their distances: pairs by place, see `Elimination`.
 
     Attributes
@@ -171,10 +171,10 @@ class Surroundings:
         return Inside(near[:num_near], exits, not fits or any(core not in exits for core in beyond))
 
 
-class Climber:
+class UpwardSearch:
     """Search from nodes that were eliminated up to the core, and from the core down to such nodes.
 
-    Its memory is that of one search, so threads need climbers of their own.
+    Its memory is that of one search, so threads need objects of their own.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class Climber:
         self._above = np.empty((num_nodes - self._num_core, 2), np.uint32)
         self._cores = np.empty((self._num_core, 2), np.uint32)
 
-    def climb(self, values: dict[int, int], *, backward: bool = False) -> Climbed:
+    def search(self, values: dict[int, int], *, backward: bool = False) -> UpwardLabels:
         """Return what is reached from nodes without leaving the core again.
 
         Parameters
@@ -201,7 +201,7 @@ class Climber:
             Whether to follow arcs from their heads to their tails.
         """
         count, rows = len(values), self._elimination.incoming if backward else self._elimination.outgoing
-        num_above, num_cores, over = climb(
+        num_above, num_cores, over = search_upward(
             np.fromiter(values.keys(), np.int64, count),
             np.fromiter(values.values(), np.int64, count),
             self._elimination.place,
@@ -213,7 +213,7 @@ class Climber:
             self._above,
             self._cores,
         )
-        return Climbed(self._above[:num_above].copy(), self._cores[:num_cores].copy(), over)
+        return UpwardLabels(self._above[:num_above].copy(), self._cores[:num_cores].copy(), over)
 
 
 def _put_least(least: dict[int, int], keys: npt.NDArray[Any], values: Int64s) -> None:

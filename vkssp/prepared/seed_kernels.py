@@ -139,7 +139,7 @@ def search_components(
 
 
 @jit
-def climb(
+def search_upward(
     nodes: _Int64s,
     values: _Int64s,
     place: _Uint32s,
