@@ -1,6 +1,7 @@
 // Downward sweep of one tier of bundles for one search. A workgroup takes a bundle. It reads all arcs at once, relaxes
 // those from outside of the bundle, and keeps the others in shared memory, where it relaxes them step by step.
 #version 460
+#extension GL_KHR_memory_scope_semantics : require
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "split.glsl"
@@ -37,7 +38,8 @@ void relax(uint node, uint from, uint arc_weight) {
     if (arc_weight == UNREACHABLE || from == UNREACHABLE) return;  // no arc
     uint sum = extend(from, arc_weight);
     sum_overflow = sum_overflow || sum == UNREACHABLE;
-    if (sum < found[node]) atomicMin(found[node], sum);
+    uint known = atomicLoad(found[node], gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    if (sum < known) atomicMin(found[node], sum);
 }
 
 void main() {

@@ -140,6 +140,19 @@ def test_distances_that_do_not_fit(
     assert mapping.in_use == 0
 
 
+def test_sums_of_leaves_that_do_not_fit_are_noticed(exporting: Device) -> None:
+    exporting.tuned = {**exporting.tuned, "sweeps.leaves": 1}
+    star = prepare(Graph.from_edges([0] * 5, range(1, 6), [3 * 2**30] * 5, undirected=True))
+    with Solver(star, "phast", exporting) as solver:
+        for sources in ([1] * 40, [0, 0]):
+            for ask in (solver.distances, solver.distances_on_device):
+                if sources[0]:
+                    with pytest.raises(DistanceOverflowError):
+                        ask(sources)
+                else:
+                    assert (np.asarray(ask(sources))[:, 1:] == 3 * 2**30).all()
+
+
 @pytest.mark.usefixtures("may_use_vulkan")
 @pytest.mark.parametrize("mask", ["", "storage_range=1048576"])
 def test_many_batches(mapping: Mapping, monkeypatch: pytest.MonkeyPatch, mask: str) -> None:

@@ -411,6 +411,9 @@ class SweepBatch(Resource):
             into.record_written(recording, count)
             recording.timestamp(self._timestamps, 2 * parity + 1)
             recording.barrier("all", "all")
+            # Sums of leaves are made only here, after those of all other nodes have been copied.
+            recording.copy(self._overflow, self._mapped[parity], self._overflow.nbytes, 0, 4 * STATUS_WORDS)
+            recording.barrier("all", "all")
 
     def _bound_to(self, rows: Buffer) -> WrittenRows:
         """Return the kernels that write rows, bound to a buffer; make what they need on first use."""
