@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES, open_device
 from tests.support.graphs import grid, heap_dijkstra, random_graphs
 from tests.support.resources import all_owned
-from vkssp import DistanceOverflowError, Graph, Solver, prepare
+from vkssp import DeviceError, DistanceOverflowError, Graph, Solver, prepare
+from vkssp.algorithms import phast
 from vkssp.algorithms.phast import hierarchy_of
 from vkssp.cch import topology
 from vkssp.cch.bundled import BundledArcs
 from vkssp.cch.bundles import bundles_of
+from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.graph.hierarchy import Hierarchy
 
@@ -115,3 +118,22 @@ def test_bundles_are_made_after_some_searches(bundling: Device) -> None:
         for number in range(4):
             assert np.array_equal(solver.distances(number), heap_dijkstra(graph, number))
             assert any(isinstance(one, BundledArcs) for one in all_owned(bundling)) == (number >= 2)
+
+
+@pytest.mark.parametrize("bundling", [64], indirect=True)
+def test_trees_are_swept_by_levels_where_memory_lacks(bundling: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(13)
+    asked = []
+
+    class ScarceBuffer(Buffer):
+        def __init__(self, device: Device, nbytes: int, **options: Any) -> None:
+            if options.get("name") == "the distances of inner tiers":
+                asked.append(nbytes)
+                raise DeviceError("no memory")
+            super().__init__(device, nbytes, **options)
+
+    monkeypatch.setattr(phast, "Buffer", ScarceBuffer)
+    with Solver(prepare(graph), "phast", bundling) as solver:
+        for source in range(4):
+            assert np.array_equal(solver.distances(source), heap_dijkstra(graph, source))
+    assert asked

@@ -43,7 +43,7 @@ from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
 from vkssp.engine.path import PathWalker
 from vkssp.engine.voronoi import DeviceVoronoi
-from vkssp.errors import DeviceError
+from vkssp.errors import DeviceError, MemoryShortageError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import read_values
@@ -228,11 +228,20 @@ class Phast(Resource):
     def _begin_bundles(self) -> None:
         """Sweep bundles from now on, if they suit the device and the hierarchy."""
         bundled = self._hierarchy.bundled()
-        if bundled is not None:
-            self._tiers, self._bundled = self._tiers_of(bundled), bundled
-            self._make_room(self._room)
+        if bundled is None:
+            return
+        parts = Resource(self)
+        try:
+            tiers = self._tiers_of(bundled, parts)
+        except BaseException as error:
+            parts.close()
+            if isinstance(error, DeviceError | MemoryShortageError) and not getattr(error, "is_lost", False):
+                return  # sweeps by levels need no more memory
+            raise
+        self._tiers, self._bundled = tiers, bundled
+        self._make_room(self._room)
 
-    def _tiers_of(self, bundled: BundledArcs) -> Bindings:
+    def _tiers_of(self, bundled: BundledArcs, owner: Resource) -> Bindings:
         """Return the kernel that sweeps the bundles of one tier."""
         device, kept = self._device, self._device.tuned["bundles.kept_arcs"]
         shader, constants = self._hierarchy.shader("phast_bundles")
@@ -246,9 +255,9 @@ class Phast(Resource):
             workgroup_size=min(device.tuned["bundles.size"], device.limits.workgroup_size),
             constants={**constants, MOST_NODES_CONSTANT: bundled.most_nodes, _KEPT_ARCS_CONSTANT: kept},
             shared_bytes=nodes + _ARC_BYTES * kept,
-            owner=self,
+            owner=owner,
         )
-        inner = Buffer(device, 4 * bundled.bundles.num_inner, name="the distances of inner tiers", owner=self)
+        inner = Buffer(device, 4 * bundled.bundles.num_inner, name="the distances of inner tiers", owner=owner)
         parts = bundled.arcs, bundled.tails, self._dist, inner, self._status, bundled.plan, bundled.rank_of
         return kernel.on(*parts)
 

@@ -227,7 +227,8 @@ def has_opposite_arcs(first_out: Uint32s, arcs: Uint32s) -> bool:
     """Return whether each arc has an opposite one of its weight, parallel arcs as often.
 
     Sums of hashes of all arcs, and of all opposite ones, are compared. Hashes have a random key of 128 bits, so that
-    other graphs are taken for such with a probability of 2**-64, whatever they are.
+    other graphs are taken for such with a probability of about 2**-64, whatever they are; of 2**(k - 64), if all arcs
+    without opposite ones are 2**k parallel ones of one weight.
     """
     keys, difference = np.frombuffer(os.urandom(16), np.uint64), _kernels().difference_of_opposites
     found: list[int] = []
