@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from vkssp.arrays import own
 from vkssp.cores import run_all
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of, tails_of
+from vkssp.jit import kernels
 from vkssp.prepared.block_order import block_order
-from vkssp.prepared.elimination_kernels import GONE, HUB, eliminate_round, place_arcs, write_arcs, write_arcs_of_hubs
 
 #: Most neighbours of a node that is eliminated, most neighbours of nodes that remain, and number of rounds.
 MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 32, 10
@@ -131,11 +131,11 @@ def eliminate(
     leaving = np.count_nonzero(tails // RANGE != graph.head // RANGE)
     if num_nodes > MOST_NODES or leaving > _MOST_LEAVING * len(tails):
         return untouched(graph)
-    arcs = np.stack([graph.head, graph.weight], axis=1)
+    arcs, compiled = np.stack([graph.head, graph.weight], axis=1), _compiled()
     state, degree = np.zeros(num_nodes, np.uint8), np.zeros(num_nodes, np.int32)
     near = np.empty((num_nodes, PLACES), np.int32)
     there, back = (np.empty((num_nodes, PLACES), np.uint32) for _ in range(2))
-    place_arcs(graph.first_out, arcs, state, degree, near, there, back)
+    compiled.place_arcs(graph.first_out, arcs, state, degree, near, there, back)
     left = np.arange(num_nodes, dtype=np.int32)
     saturated, gone = False, []
     for number in range(rounds):
@@ -144,10 +144,10 @@ def eliminate(
 
         def eliminate_from(part: int, bounds: _Int64s = bounds, at: _Int64s = at, left: _Int32s = left) -> bool:
             nodes, low, high = left[at[part] : at[part + 1]], int(bounds[part]), int(bounds[part + 1])
-            return eliminate_round(nodes, state, degree, near, there, back, low, high, MOST_DEGREE)
+            return bool(compiled.eliminate_round(nodes, state, degree, near, there, back, low, high, MOST_DEGREE))
 
         saturated |= any(run_all([partial(eliminate_from, part) for part in range(len(bounds) - 1)]))
-        is_gone = state[left] == GONE
+        is_gone = state[left] == compiled.GONE
         gone.append(left[is_gone])
         left = left[~is_gone]
         if len(gone[-1]) <= _LEAST_GAIN * len(left):
@@ -162,12 +162,12 @@ def eliminate(
     outgoing, incoming = (_rows(eliminated, place, degree, near, weight) for weight in (there, back))
     levels, arcs_in = _levels(len(left), counts, incoming)
     # Arcs between hubs, which neither of them knows; arcs that other nodes know; arcs from hubs that their heads know.
-    is_hub = state == HUB
+    is_hub = state == compiled.HUB
     between = is_hub[tails] & is_hub[graph.head]
     rows = _rows(left, place, degree, near, there)
     most = int(degree[left].sum()) if is_hub.any() else 0
     tail, of_hubs = np.empty(most, np.int32), np.empty((most, 2), np.uint32)
-    count = write_arcs_of_hubs(left, state, degree, near, back, tail, of_hubs) if most else 0
+    count = compiled.write_arcs_of_hubs(left, state, degree, near, back, tail, of_hubs) if most else 0
     tail, of_hubs = tail[:count], of_hubs[:count]
     parts = np.concatenate([rows.arcs, np.stack([place[of_hubs[:, 0]], of_hubs[:, 1]], axis=1)]), place[tail]
     all_tails = np.concatenate([np.repeat(np.arange(len(left)), np.diff(rows.first)), parts[1], place[tails[between]]])
@@ -176,6 +176,10 @@ def eliminate(
     first_out, by_tail = rows_of(all_tails.astype(np.uint32), len(left))
     core = Graph(own(first_out), own(heads[by_tail]), own(weights[by_tail]))
     return Elimination(core, place, levels, arcs_in, outgoing, incoming, saturated)
+
+
+def _compiled() -> Any:
+    return kernels("vkssp.prepared.elimination_kernels")
 
 
 def untouched(graph: Graph) -> Elimination:
@@ -195,7 +199,7 @@ def _rows(
     """Return the arcs of some nodes in one direction."""
     first = np.empty(len(node) + 1, np.int64)
     arcs = np.empty((int(degree[node].sum()), 2), np.uint32)
-    write_arcs(node, degree, near, weight, first, arcs)
+    _compiled().write_arcs(node, degree, near, weight, first, arcs)
     arcs = arcs[: first[-1]].copy()
     arcs[:, 0] = place[arcs[:, 0]]
     return Rows(first, arcs)

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from vkssp.algorithm import Terminal
 from vkssp.graph import UNREACHABLE
 from vkssp.graph.csr import ranges
+from vkssp.jit import kernels
 from vkssp.prepared.elimination import Elimination
 from vkssp.prepared.reduction import Reduction
 from vkssp.prepared.renumbered import RenumberedGraph
-from vkssp.prepared.seed_kernels import NEVER, search_components, search_upward
 
 Int64s = npt.NDArray[np.int64]
 
@@ -147,7 +147,7 @@ class Surroundings:
         """Search from removed nodes, those of a component together, given how much memory that takes."""
         reduction = self.reduction
         near, left = np.empty((num_near, 2), np.uint32), np.empty((num_left, 2), np.int64)
-        num_near, num_left, fits = search_components(
+        num_near, num_left, fits = _compiled().search_components(
             *(nodes, offsets),
             *(reduction.component, reduction.first_member, reduction.members),
             self._rows,
@@ -185,7 +185,7 @@ class UpwardSearch:
     def __init__(self, elimination: Elimination) -> None:
         self._elimination = elimination
         num_nodes, self._num_core = len(elimination.place), elimination.core.num_nodes
-        self._label = np.full(num_nodes, NEVER, np.int64)
+        self._label = np.full(num_nodes, _compiled().NEVER, np.int64)
         self._heap = np.empty(num_nodes - self._num_core, np.uint64)
         self._above = np.empty((num_nodes - self._num_core, 2), np.uint32)
         self._cores = np.empty((self._num_core, 2), np.uint32)
@@ -201,7 +201,7 @@ class UpwardSearch:
             Whether to follow arcs from their heads to their tails.
         """
         count, rows = len(values), self._elimination.incoming if backward else self._elimination.outgoing
-        num_above, num_cores, over = search_upward(
+        num_above, num_cores, over = _compiled().search_upward(
             np.fromiter(values.keys(), np.int64, count),
             np.fromiter(values.values(), np.int64, count),
             self._elimination.place,
@@ -214,6 +214,10 @@ class UpwardSearch:
             self._cores,
         )
         return UpwardLabels(self._above[:num_above].copy(), self._cores[:num_cores].copy(), over)
+
+
+def _compiled() -> Any:
+    return kernels("vkssp.prepared.seed_kernels")
 
 
 def _put_least(least: dict[int, int], keys: npt.NDArray[Any], values: Int64s) -> None:
