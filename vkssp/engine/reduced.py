@@ -230,6 +230,7 @@ class ReducedSearch(Resource):
             return
         if self._begins is None:
             self._begins = self._lower.on(self._above, distances, state)
+        recording.barrier()  # both dispatches write distances and the state, though not the same words
         recording.bind(self._begins)
         recording.dispatch(self._groups(self._above_bytes // 8))
 
