@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.cch.test_unpack import graphs, same_paths
 from tests.conftest import EXAMPLES
 from tests.support.graphs import grid
+from tests.support.submissions import check_paths_take_one_submission, noted_submissions
 from vkssp import Graph, Solver, prepare
 from vkssp.cch import lower_arcs, pairs, path_batch, recustomized, unique_paths, unpack
 from vkssp.gpu.device import Device
-from vkssp.gpu.recording import Recording
 from vkssp.prepared.seed_groups import Groups
 
 #: Value of `done` where there are several shortest paths.
@@ -62,19 +62,8 @@ def test_only_equally_short_paths_are_ties(device: Device, found: list[int]) -> 
 
 
 def test_a_unique_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int]) -> None:
-    submitted, submit = list[Recording](), Recording.submit
-
-    def noted(self: Recording, first: Recording | None = None) -> None:
-        submitted.append(self)
-        submit(self, first)
-
     with Solver(prepare(varied(17, 1 << 20)), "phast", device) as solver:
-        solver.warm_up()
-        monkeypatch.setattr(Recording, "submit", noted)
-        for seeds, targets in (([(0, 0)], [(288, 0)]), ([(5, 2), (9, 0)], [(200, 1), (3, 9)]), ([(7, 0)], [(7, 0)])):
-            submitted.clear()
-            assert solver.search_path(seeds, targets) is not None
-            assert len(submitted) == 1
+        check_paths_take_one_submission(solver, monkeypatch)
     assert set(found) == {1}
 
 
@@ -137,16 +126,11 @@ def test_paths_of_many_searches(
 
 def test_paths_with_ties_are_expected_after_some(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 0)
-    submitted, submit = list[int](), Recording.submit
-
-    def noted(self: Recording, first: Recording | None = None) -> None:
-        submitted[-1] += 1
-        submit(self, first)
-
     with Solver(prepare(grid(17, low=1, high=2)), "phast", device) as solver:
         solver.path(0, 288)
-        monkeypatch.setattr(Recording, "submit", noted)
+        submitted, counts = noted_submissions(monkeypatch), list[int]()
         for _ in range(100):
-            submitted.append(0)
+            submitted.clear()
             solver.path(0, 288)
-    assert submitted[:2] == [2, 2] and sum(submitted) < 115
+            counts.append(len(submitted))
+    assert counts[:2] == [2, 2] and sum(counts) < 115

@@ -14,6 +14,7 @@ from tests.conftest import EXAMPLES
 from tests.support.graphs import grid
 from tests.support.hierarchies import lists
 from tests.support.resources import own_recordings, watch_closing
+from tests.support.submissions import check_paths_take_one_submission
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.algorithms import phast
 from vkssp.cch import lower_arcs, pairs, unpack
@@ -90,19 +91,8 @@ def test_paths_are_unpacked(device: Device, monkeypatch: pytest.MonkeyPatch, unp
 
 def test_a_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 1 << 20)  # finding them takes another submission
-    submitted, submit = list[Recording](), Recording.submit
-
-    def noted(self: Recording, first: Recording | None = None) -> None:
-        submitted.append(self)
-        submit(self, first)
-
     with Solver(prepare(grid(17)), "phast", device) as solver:
-        solver.warm_up()
-        monkeypatch.setattr(Recording, "submit", noted)
-        for seeds, targets in (([(0, 0)], [(288, 0)]), ([(5, 2), (9, 0)], [(200, 1), (3, 9)]), ([(7, 0)], [(7, 0)])):
-            submitted.clear()
-            assert solver.search_path(seeds, targets) is not None
-            assert len(submitted) == 1
+        check_paths_take_one_submission(solver, monkeypatch)
 
 
 @pytest.mark.parametrize(

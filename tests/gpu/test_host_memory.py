@@ -7,6 +7,7 @@ import pytest
 
 import vkssp
 from tests.conftest import open_device
+from tests.support.submissions import noted_submissions
 from vkssp import DistanceOverflowError, Graph, MemoryShortageError, Solver, memory
 from vkssp.generate import road_grid
 from vkssp.gpu import host_memory
@@ -14,7 +15,6 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
 from vkssp.gpu.host_memory import LEAST_BYTES, HostBlock, HostBlocks, host_blocks
-from vkssp.gpu.recording import Recording
 
 SIZE = LEAST_BYTES + 12_345  # no whole page
 
@@ -160,15 +160,9 @@ def test_many_distances_are_sorted_on_the_device(
 
 def test_a_tree_that_is_read_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(device.tuned, "distances.fewest_sorted", 0)
-    submitted, submit = list[Recording](), Recording.submit
-
-    def noted(self: Recording, first: Recording | None = None) -> None:
-        submitted.append(self)
-        submit(self, first)
-
     with Solver(vkssp.prepare(road_grid(9)), "phast", device) as solver:
         solver.distances(0)
-        monkeypatch.setattr(Recording, "submit", noted)
+        submitted = noted_submissions(monkeypatch)
         solver.distances(3)
         assert len(submitted) == 1
 

@@ -25,15 +25,7 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
-from vkssp.prepared.blocks import (
-    MOST_RECORD,
-    OTHER_BYTES,
-    RANGES_BYTES,
-    RECORD,
-    bytes_in_blocks,
-    place_bits,
-    record_for,
-)
+from vkssp.prepared.blocks import MOST_RECORD, OTHER_BYTES, RANGES_BYTES, RECORD, bytes_in_blocks, place_bits
 from vkssp.prepared.bucket_width import DELTA, default_delta, first_bucket
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import DAVIDSON, NIKLAUS
@@ -142,7 +134,7 @@ class BlockResident(DeviceAlgorithm):
         size, block = self._sizes()
         most = RECORD * max(1, MOST_NODES_EACH // -(-block // size))
         wanted = self._parameters["record"]
-        return min(RECORD * -(-int(wanted) // RECORD) if wanted else record_for(self._graph.renumbered.first_out), most)
+        return min(RECORD * -(-int(wanted) // RECORD) if wanted else self._graph.renumbered.record, most)
 
     def _sizes(self) -> tuple[int, int]:
         """Return the sizes of a workgroup and of a block."""

@@ -24,7 +24,7 @@ from vkssp.gpu.instance import DeviceInfo, hardware_devices
 from vkssp.gpu.instance import choose as choose_device
 from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES, DistanceType
 from vkssp.graph.landmarks import BLOCK, leaving_share
-from vkssp.prepared.blocks import OTHER_BYTES, bytes_in_blocks, record_for
+from vkssp.prepared.blocks import OTHER_BYTES, bytes_in_blocks
 from vkssp.prepared.many_edges import looks_two_way
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -268,7 +268,6 @@ def _fits_into_blocks(renumbered: RenumberedGraph, largest_buffer: int) -> bool:
 
     They are larger than the arcs if nodes have less than two arcs each, or if weights are too heavy for records.
     """
-    record = record_for(renumbered.first_out)
-    if max(4 * record * renumbered.num_nodes, OTHER_BYTES * renumbered.num_arcs) <= largest_buffer:
+    if max(4 * renumbered.record * renumbered.num_nodes, OTHER_BYTES * renumbered.num_arcs) <= largest_buffer:
         return True
-    return max(bytes_in_blocks(renumbered.first_out, renumbered.arcs, BLOCK, record)) <= largest_buffer
+    return max(bytes_in_blocks(renumbered.first_out, renumbered.arcs, BLOCK, renumbered.record)) <= largest_buffer

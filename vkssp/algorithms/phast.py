@@ -233,11 +233,9 @@ class Phast(Resource):
         parts = Resource(self)
         try:
             tiers = self._tiers_of(bundled, parts)
-        except BaseException as error:
+        except (DeviceError, MemoryShortageError):
             parts.close()
-            if isinstance(error, DeviceError | MemoryShortageError) and not getattr(error, "is_lost", False):
-                return  # sweeps by levels need no more memory
-            raise
+            return  # sweeps by levels need no more memory
         self._tiers, self._bundled = tiers, bundled
         self._make_room(self._room)
 

@@ -62,6 +62,11 @@ def _most_tracks(device: Device, hierarchy: Hierarchy, kept: int) -> int:
     return max(0, min(most, room // (4 * LABEL_WORDS * kept)))
 
 
+def _is_few(count: int, kept: int) -> bool:
+    """Return whether phast_few_pairs searches a number of pairs, given how many of their labels are kept."""
+    return kept > 0 or count <= FEWEST
+
+
 class Pairs(Resource):
     """Finder of distances of pairs of nodes.
 
@@ -131,7 +136,7 @@ class Pairs(Resource):
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
-        is_few = kept > 0 or count <= FEWEST
+        is_few = _is_few(count, kept)
         is_software = device.info.kind == "cpu"
         sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= FEWEST else 1
         sides = min(sides, device.limits.workgroup_size)
@@ -198,7 +203,7 @@ class Pairs(Resource):
         return self._at_top
 
     def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int) -> None:
-        is_few = num_kept > 0 or count <= FEWEST
+        is_few = _is_few(count, num_kept)
         ends_at_top = is_few and count <= _MOST_AT_TOP and self._ends_at_top(is_for_paths=num_tracked > 0)
         groups = min(count, self._most_groups[is_few])
         recording.barrier("all", "all")

@@ -25,6 +25,7 @@ from vkssp.graph.landmarks import landmark_order, road_order
 from vkssp.graph.many_arcs import MANY, incoming_arcs, light_first, offsets_of
 from vkssp.graph.order import Order, z_order
 from vkssp.locks import ReentrantLock
+from vkssp.prepared.blocks import record_for
 from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
 
 # Changes of weights after which `arcs` is made of all weights when it is asked for, not of the arcs before.
@@ -288,6 +289,11 @@ class RenumberedGraph:
         sort = light_first if self.num_arcs >= MANY else sorted_rows
         arcs: npt.NDArray[np.uint32] = self.derived("light first", lambda: sort(self.first_out, self.arcs))
         return arcs
+
+    @cached_property
+    def record(self) -> int:
+        """Number of arcs of a record that suits the graph in blocks."""
+        return record_for(self.first_out)
 
     @cached_property
     def has_arc_in(self) -> npt.NDArray[np.bool_]:
