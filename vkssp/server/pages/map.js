@@ -5,7 +5,9 @@ import { instruction, joined } from "./instructions.js";
 import { colourOf, scaleOf, streetLayer } from "./streets.js";
 
 const L = window.L, $ = (id) => document.getElementById(id);
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const DARK = "(prefers-color-scheme: dark)";
+// Chromium sends no event to a query that has been read since its answer changed: nobody reads the one that is listened to.
+const scheme = matchMedia(DARK), isDark = () => matchMedia(DARK).matches;
 const BANDS = ["#2c7fb8", "#41b6c4", "#7fcdbb", "#c7e9b4"];
 const HELP = {
   route: "Click the map, or search, to add places. Drag a place, or the line to pass another one.",
@@ -315,7 +317,7 @@ function legend() {
   const entries = (state.limits ?? []).map((limit, at) => [band(at), `${limit} min`]);
   if ($("by-speed").checked) {
     let least = 0;
-    for (const [most, colour] of scaleOf(dark.matches)) {
+    for (const [most, colour] of scaleOf(isDark())) {
       entries.push([colour, most < 999 ? `${least}–${most} km/h` : `over ${least} km/h`]);
       least = most;
     }
@@ -344,7 +346,7 @@ async function table() {
     if (from >= to || seconds === null) return;
     const back = answer.durations[to][from];
     const line = L.polyline([state.stops[from], state.stops[to]], { pane: "table", weight: 5 - (3 * seconds) / most,
-      color: colourOf(90 - (80 * seconds) / most, dark.matches), opacity: 0.8 });
+      color: colourOf(90 - (80 * seconds) / most, isDark()), opacity: 0.8 });
     line.bindTooltip(`${labelOf(from)}–${labelOf(to)}: ${duration(seconds)}${back === null ? "" : `, back ${duration(back)}`}`,
       { sticky: true }).addTo(layers.table);
   }));
@@ -622,7 +624,7 @@ $("fold").addEventListener("click", () => {
   $("fold").textContent = folded ? "Show more" : "Show less";
   map.invalidateSize();
 });
-dark.addEventListener("change", () => { streets.repaint(); background.redraw(); legend(); changed(); });
+scheme.addEventListener("change", () => { streets?.repaint(); background.redraw(); legend(); changed(); });
 map.on("moveend", () => remember());
 map.on("zoomend", () => { if (state.reached) reach(state.reached).catch(fail); });
 
@@ -693,7 +695,7 @@ try {
     const { url, attribution } = config.tiles;
     L.tileLayer(url, { attribution, maxZoom: 19, opacity: 0.85 }).addTo(map);
   }
-  streets = streetLayer(L, { profile: () => profile.name, look: () => ({ bySpeed: $("by-speed").checked, dark: dark.matches }) });
+  streets = streetLayer(L, { profile: () => profile.name, look: () => ({ bySpeed: $("by-speed").checked, dark: isDark() }) });
   recall();
   streets.addTo(map);
   if (!config.tiles) background.name(streets);
