@@ -158,6 +158,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
                 next(solver.table([0, 1, 2], chunked=True))
                 solver.accessibility(range(16), [5])
                 solver.distances([0, 1, 2])
+                solver.table([0, 1, 2], [*range(16), 0])  # nodes that are not all, each once
                 solver.distances(0)
                 solver.set_weights(solver.graph.weight[:1], [0])
                 solver.distance(0, 1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.algorithms.test_phast import exact_rows
 from tests.conftest import open_device
 from tests.solver.test_overflow import heavy_graph
 from tests.support.graphs import make_solver
@@ -170,6 +171,36 @@ def test_many_batches(mapping: Mapping, monkeypatch: pytest.MonkeyPatch, mask: s
                 found = np.from_dlpack(solver.distances_on_device(sources))
                 assert np.array_equal(found, solver.distances(sources))
             assert bound == [not mask, False] * 2
+
+
+@pytest.mark.usefixtures("may_use_vulkan")
+def test_buffers_for_the_host_are_made_when_rows_go_there(exporting: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Solver(GRAPH, "phast", exporting) as solver:
+
+        def kept() -> tuple[Any, int]:
+            made: Any = solver.session.kept
+            names = [one.name for one in made.owned if isinstance(one, Buffer)]
+            return made, names.count("the finished rows")
+
+        expected = exact_rows(GRAPH, SOURCES)
+        assert np.array_equal(np.from_dlpack(solver.distances_on_device(SOURCES)), expected)
+        first, count = kept()
+        assert count == 0
+        assert np.array_equal(solver.distances(SOURCES), expected)
+        assert kept() == (first, 2)
+        # Seeds that need larger buffers of labels, and the device again.
+        places = [[(7, 3), (30, 1)]] * 2
+        blocks = solver.session.row_blocks(GRAPH, places, GRAPH.positions, whole=True)
+        assert np.array_equal(np.concatenate([one.distances for one in blocks]), [solver.distances(places[0])] * 2)
+        assert np.array_equal(np.from_dlpack(solver.distances_on_device(SOURCES)), expected)
+        assert kept() == (first, 2)
+    with Solver(GRAPH, "phast", exporting) as solver:
+        solver.distances_on_device(SOURCES)
+        first, _ = kept()
+        # Where memory is short by now, searches that need less of it take the place of the kept batch.
+        monkeypatch.setattr(Device, "free_bytes", lambda _: 2 * 2 * first.searches * 4 * GRAPH.num_nodes - 1)
+        assert np.array_equal(solver.distances(SOURCES), expected)
+        assert first.closed
 
 
 def noting(rows: Any, bound: list[bool]) -> Any:

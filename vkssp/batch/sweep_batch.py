@@ -198,17 +198,18 @@ class SweepBatch(Resource):
         rows_of = self._upload("the rows of ranks", row_of)
         ranks = self._upload("the ranks of rows", needed[:1] if self._swept == _ALL else swept)
         words = 0 if self.aggregates is None else sum(map(words_of, self.aggregates))
-        self._row_bytes = row_bytes = 4 * self._num_wanted if self.aggregates is None else max(8, 8 * words)
-        self._finished, self._seeds, self._mapped = [], [], []
+        self._row_bytes = 4 * self._num_wanted if self.aggregates is None else max(8, 8 * words)
+        self._writers: list[Recording] = []
+        self._written: tuple[Buffer, WrittenRows] | None = None
+        self._rows_written: list[WrittenRows] = []
+        self._recordings: dict[tuple[int, int, Sums | None, bool], Recording] = {}
+        self._finished, self._seeds, self._mapped = list[Buffer](), [], []
         for _ in range(2):
-            name = "the finished rows"
-            self._finished.append(Buffer(device, row_bytes * self.searches, name=name, owner=self, shared=True))
             seeds = 4 * _SEED_WORDS * (MAX_TERMINALS * self.searches + 1)
             self._seeds.append(Buffer(device, seeds, mapped=True, name="the seeds", owner=self))
             words = STATUS_WORDS + tile * self._num_tiles
             self._mapped.append(Buffer(device, 4 * words, mapped=True, name="the mapped status", owner=self))
-        self._most_rows = max(1, min(self.searches, _MOST_BYTES // max(1, row_bytes)))
-        self.download = Download(device, row_bytes * self._most_rows, self)
+        self._most_rows = max(1, min(self.searches, _MOST_BYTES // max(1, self._row_bytes)))
         self._timestamps = Timestamps(device, 4, owner=self)
         entries = PathEntries(device, hierarchy, ENTRY_WORDS)
         self._most_upward = entries.most_groups(device.limits.workgroups)
@@ -237,6 +238,10 @@ class SweepBatch(Resource):
             owner=self,
         )
         self._given = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, ranks)
+        if self.aggregates is not None:
+            self._make_finished()
+            self._make_aggregation(wanted.astype(np.int64))
+            return
         self._writer = RowWriter(
             customized,
             *(self._tiles, self._overflow, row_of[wanted] if is_part else wanted, leaves),
@@ -246,19 +251,31 @@ class SweepBatch(Resource):
             size=self._flat,
             owner=self,
         )
-        is_limited = self._limit != UNREACHABLE
-        if self.aggregates is not None and isinstance(self.aggregates[0], ArcLoads):
-            parts = self._tiles, self._overflow, is_limited, self.num_swept, tile, self._num_tiles, self.searches
-            self._sums = TreeLoads(self._graph, self.aggregates[0], *parts, self._seeds, self._finished, self)
-        elif self.aggregates is not None and isinstance(self.aggregates[0], NodeSums):
-            rows, given = wanted.astype(np.int64), (device, self.aggregates[0], self._tiles, self._overflow)
+
+    def _make_finished(self) -> None:
+        """Make the buffers of what comes to the host; rows that stay on the device need none."""
+        nbytes, name = self._row_bytes * self.searches, "the finished rows"
+        self._download = Download(self.device, self._row_bytes * self._most_rows, self)
+        self._finished = [Buffer(self.device, nbytes, name=name, owner=self, shared=True) for _ in range(2)]
+
+    def _make_aggregation(self, rows: npt.NDArray[np.int64]) -> None:
+        assert self.aggregates is not None
+        device, first, is_limited = self.device, self.aggregates[0], self._limit != UNREACHABLE
+        tile, num_tiles = self._tile, self._num_tiles
+        if isinstance(first, ArcLoads):
+            parts = self._tiles, self._overflow, is_limited, self.num_swept, tile, num_tiles, self.searches
+            self._sums = TreeLoads(self._graph, first, *parts, self._seeds, self._finished, self)
+        elif isinstance(first, NodeSums):
+            given = device, first, self._tiles, self._overflow
             self._sums = NodeSumsBatch(*given, rows, is_limited, self.num_swept, tile, self)
-        elif self.aggregates is not None:
-            rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
+        else:
+            sizes = self.num_swept, tile, num_tiles
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)
-        self._writers: list[Recording] = []
-        self._written: tuple[Buffer, WrittenRows] | None = None
-        self._recordings: dict[tuple[int, int, Sums | None, bool], Recording] = {}
+
+    def has_room_for_rows(self) -> bool:
+        """Return whether rows can come to the host: by buffers that there are, or that there is memory for."""
+        nbytes = 2 * self._row_bytes * self.searches
+        return bool(self._finished) or nbytes <= MOST_MEMORY * self.device.free_bytes()
 
     def make_labels(self, seeds_each: int) -> None:
         """Make the buffers of upward labels for a number of seeds of each search; close those made before."""
@@ -277,9 +294,8 @@ class SweepBatch(Resource):
             for seeds in self._seeds
         ]
         self._bound = self._sweep.on(*self._given, self._labels, distances)
-        self._label_distances, self._written = distances, None
-        self._rows_written = [self._writing_to(finished) for finished in self._finished]
-        self._label_parts = [self._labels, distances, *self._upwards, self._bound, *self._rows_written]
+        self._label_distances, self._written, self._rows_written = distances, None, []
+        self._label_parts = [self._labels, distances, *self._upwards, self._bound]
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)
@@ -375,6 +391,8 @@ class SweepBatch(Resource):
         seeds_each = int(np.diff(groups.first).max(initial=1))
         if seeds_each > self._seeds_each:
             self.make_labels(1 << (seeds_each - 1).bit_length())
+        if into is None and self.aggregates is None:
+            self._bind_finished()
 
         def submitted() -> Iterator[tuple[Recording, tuple[int, int]]]:
             for number, first in enumerate(range(0, len(groups), self.searches)):
@@ -426,6 +444,14 @@ class SweepBatch(Resource):
             self._label_parts.append(self._written[1])
         return self._written[1]
 
+    def _bind_finished(self) -> None:
+        """Bind the kernels that write rows to the buffers of those that come to the host, unless they are bound."""
+        if not self._finished:
+            self._make_finished()
+        if not self._rows_written:
+            self._rows_written = [self._writing_to(finished) for finished in self._finished]
+            self._label_parts += self._rows_written
+
     def _writing_to(self, rows: Buffer) -> WrittenRows:
         searches = self._tile * self._num_tiles
         return self._writer.on(rows, self._labels, self._label_distances, self._seeds_each, searches)
@@ -460,11 +486,11 @@ class SweepBatch(Resource):
             if aggregation is not None:
                 yield FinishedRows(is_over[first : first + size], partial(self._decoded, aggregation, *where))
                 continue
-            read = partial(self.download.read_rows, *where, (size, self._num_wanted))
+            read = partial(self._download.read_rows, *where, (size, self._num_wanted))
             place = self._finished[parity], [(first, first + size)]
             yield FinishedRows(is_over[first : first + size], read, place=place, read_into=read)
 
     def _decoded(
         self, aggregation: BatchSums | Aggregation, source: Buffer, spans: Sequence[tuple[int, int]]
     ) -> npt.NDArray[Any]:
-        return aggregation.decode(self.download.read(source, spans))
+        return aggregation.decode(self._download.read(source, spans))

@@ -214,7 +214,8 @@ class RowMaker:
         wanted, limit = self._wanted, self._limit
         with self._holding():
             if self._batch is None:
-                self._batch = self._many_at_once(seeds)
+                reads = not isinstance(into, DeviceRows) or not into.can_be_bound
+                self._batch = self._many_at_once(seeds, reads)
             batch, copy = self._batch, self._copy
         if batch is None:
             size = max(1, min(MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
@@ -349,9 +350,12 @@ class RowMaker:
                 self._copy = self.session.copy
             yield
 
-    def _many_at_once(self, seeds: Groups) -> BlockResidentRows | LabelTable | SweepBatch | Rows | None:
+    def _many_at_once(self, seeds: Groups, reads: bool) -> BlockResidentRows | LabelTable | SweepBatch | Rows | None:
         """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
+        kept = session.kept
+        if reads and isinstance(kept, SweepBatch) and not kept.closed and not kept.has_room_for_rows():
+            kept.close()
         if (sweeps := self._kept_sweeps()) is not None:
             return sweeps
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted), self._aggregates)
