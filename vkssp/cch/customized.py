@@ -23,7 +23,7 @@ import numpy.typing as npt
 from vkssp.cch.bundled import BundledArcs, may_bundle
 from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, OUTSIDE, PAIRS, chain_size, make_kernel, workgroup_size
 from vkssp.cch.recustomized import PartialCustomization, Weights, saves_work
-from vkssp.cch.topology import Batch, Topology, ancestor_counts, largest_array, topologies
+from vkssp.cch.topology import Batch, ColumnBatch, Topology, ancestor_counts, largest_array, topologies
 from vkssp.engine.arrays import Array, can_split, of_arrays
 from vkssp.errors import DeviceError, MemoryShortageError
 from vkssp.gpu import split_buffer
@@ -308,7 +308,7 @@ class CustomizedHierarchy(Resource):
 
     def _record_inside(self, recording: Recording, kernel: Bindings, batches: list[Batch]) -> None:
         """Record the dispatches of basic customization for nodes of parts, and barriers after them."""
-        passes = [batch.front.passes((PAIRS, COLUMNS)) for batch in batches]
+        passes = [batch.front.passes() for batch in batches]
         for number in range(max(map(len, passes), default=0)):
             recording.bind(kernel)
             for batch, dispatches in zip(batches, passes, strict=True):
@@ -329,18 +329,16 @@ class CustomizedHierarchy(Resource):
                 self._record_fronts(self._recording, self._closure, batch, 1, PAIRS)
 
     def _record_fronts(self, recording: Recording, kernel: Bindings, batch: Batch, parts: int, stages: int) -> None:
-        (begin, end, _, _, largest, front, _), size = batch, chain_size(self.device)
+        (begin, end, _, _, largest, front), size = batch, chain_size(self.device)
         recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
         recording.dispatch(self._groups((end - begin) * parts * front.lanes, size))
 
-    def _record_perfect(self, batches: list[Batch]) -> None:
+    def _record_perfect(self, batches: list[ColumnBatch]) -> None:
         """Record the dispatches for perfect customization of parts."""
         self._recording.bind(self._perfect)
         for batch in batches:
-            blocks = batch.blocks
-            assert blocks is not None
-            self._recording.push(self._perfect, batch.begin, batch.end, *blocks)
-            items = (batch.end - batch.begin) * blocks.parts * blocks.lanes
+            self._recording.push(self._perfect, batch.begin, batch.end, *batch.blocks)
+            items = (batch.end - batch.begin) * batch.blocks.parts * batch.blocks.lanes
             self._recording.dispatch(self._groups(items, chain_size(self.device)))
 
     def _groups(self, items: int, size: int = 0) -> int:

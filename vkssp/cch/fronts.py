@@ -6,7 +6,6 @@ the device's memory, so that large supernodes are divided into pieces that fit; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,11 +50,9 @@ class Front(NamedTuple):
     words: int
     parts: int
 
-    def passes(self, order: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the parts and the stages of dispatches that wait for each other, for an order of the stages."""
-        if self.parts == 1:
-            return [(1, PAIRS | COLUMNS)]
-        return [(self.parts if stage == COLUMNS else 1, stage) for stage in order]
+    def passes(self) -> list[tuple[int, int]]:
+        """Return the parts and the stages of dispatches that wait for each other."""
+        return [(1, PAIRS | COLUMNS)] if self.parts == 1 else [(1, PAIRS), (self.parts, COLUMNS)]
 
 
 class Blocks(NamedTuple):
@@ -143,22 +140,19 @@ def whole_rounds(size: Indices, num_ancestors: Indices) -> Indices:
     return made
 
 
-def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, lanes: int, count: int) -> Front | None:
-    """Return the same for `count` pieces with all of their columns in shared memory, or None if these do not fit.
+def whole_front_of(device: Device, size: Indices, num_ancestors: Indices, count: int) -> Front | None:
+    """Return the same for `count` pieces, each with a workgroup and all of its columns; None if these do not fit.
 
     The parts are the workgroups that share the pairs of ancestors.
     """
-    workgroup, words = chain_size(device), front_words(device)
-    lanes, needed = min(lanes, workgroup), int((size * (size - 1) + 2 * size * num_ancestors).max())
-    if needed > words:
+    lanes, words = chain_size(device), front_words(device)
+    if int((size * (size - 1) + 2 * size * num_ancestors).max()) > words:
         return None
-    while words * lanes // workgroup < needed:
-        lanes *= 2
     parts = SOFTWARE_SHARES
-    if lanes == workgroup and device.info.kind != "cpu":
+    if device.info.kind != "cpu":
         triangles = int((size * num_ancestors * (num_ancestors - 1) // 2).max())
         parts = max(1, min(_MOST_SHARES, -(-triangles // (_TRIANGLES_EACH * lanes)), _FREE_GROUPS // count))
-    return Front(lanes, words * lanes // workgroup, parts)
+    return Front(lanes, words, parts)
 
 
 def blocks_of(device: Device, size: Indices, num_ancestors: Indices, invocations: int, most_rounds: int) -> Blocks:

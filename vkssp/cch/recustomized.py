@@ -325,10 +325,10 @@ class PartialCustomization(Resource):
 
     def _whole_front(self, size: Indices, count: Indices) -> Front | None:
         """Return how workgroups take parts for all of basic customization, or None if some do not fit."""
-        lanes = chain_size(self.device)
-        if self.device.info.kind == "cpu" and whole_rounds(size, count).max() > MOST_ROUNDS * lanes:
+        most_rounds = MOST_ROUNDS * chain_size(self.device)
+        if self.device.info.kind == "cpu" and whole_rounds(size, count).max() > most_rounds:
             return None
-        return whole_front_of(self.device, size, count, lanes, _FEW)
+        return whole_front_of(self.device, size, count, _FEW)
 
     def _record(self, kernel: Bindings, number: int, step: _Step, lanes: int, *more: int) -> None:
         """Record a dispatch for the listed parts of a step with so many invocations each."""
@@ -348,7 +348,7 @@ class PartialCustomization(Resource):
             self._record_front(kernel, number, step, step.whole, step.whole.parts, PAIRS | COLUMNS | OUTSIDE)
             self._recording.barrier()
         elif step.front is not None:
-            for parts, stages in step.front.passes((PAIRS, COLUMNS)):
+            for parts, stages in step.front.passes():
                 self._record_front(kernel, number, step, step.front, parts, stages)
                 self._recording.barrier()
 

@@ -74,7 +74,7 @@ class Batch(NamedTuple):
     """Dispatch of customization: bounds in a list of parts, invocations of each, and the largest size of one.
 
     `splits` is how many invocations share the nodes of a part for a pair of ancestors. `front` says how workgroups take
-    parts in shared memory, or `blocks`, in perfect customization.
+    parts in shared memory.
     """
 
     begin: int
@@ -83,7 +83,14 @@ class Batch(NamedTuple):
     splits: int
     size: int
     front: Front
-    blocks: Blocks | None = None
+
+
+class ColumnBatch(NamedTuple):
+    """Dispatch of perfect customization: bounds in a list of parts, and how workgroups take these."""
+
+    begin: int
+    end: int
+    blocks: Blocks
 
 
 class Stages(NamedTuple):
@@ -99,6 +106,13 @@ class Stages(NamedTuple):
 
     order: Buffer
     steps: list[list[Batch]]
+
+
+class ColumnStages(NamedTuple):
+    """Parts of the hierarchy, and the dispatches of perfect customization for those of each step; see `Stages`."""
+
+    order: Buffer
+    steps: list[list[ColumnBatch]]
 
 
 class _Order(NamedTuple):
@@ -196,7 +210,7 @@ class Topology(Resource):
     whole : Stages
         Parts for both at once in basic customization, in those steps that have few parts, all of which fit into shared
         memory; other steps have no dispatches here.
-    columns : Stages
+    columns : ColumnStages
         Parts for perfect customization.
     is_narrow : list of bool
         For each step whether it has few parts, or parts that do not fit into shared memory. If not, perfect
@@ -215,7 +229,7 @@ class Topology(Resource):
     outside: Stages
     inside: Stages
     whole: Stages
-    columns: Stages
+    columns: ColumnStages
     is_narrow: list[bool]
 
     def __init__(self, owner: Topologies, hierarchy: Hierarchy, graph: Graph) -> None:
@@ -357,22 +371,22 @@ class Topology(Resource):
                 continue
             if self.device.info.kind == "cpu" and whole_rounds(size, count).max() > most_rounds:
                 continue
-            front = whole_front_of(self.device, size, count, chain_size(self.device), end - begin)
+            front = whole_front_of(self.device, size, count, end - begin)
             if front is not None:
                 steps[number].append(Batch(begin, end, front.lanes, 1, int(size.max()), front))
         return Stages(self._upload("the order of supernodes", order.parts), steps)
 
-    def _column_stages(self) -> Stages:
+    def _column_stages(self) -> ColumnStages:
         """Return the parts for perfect customization."""
-        parts, steps = self.pieces, self._no_dispatches()
+        parts = self.pieces
+        steps: list[list[ColumnBatch]] = [[] for _ in range(parts.num_steps)]
         order = self._by_work(_columns_of(parts), CLASS_BITS)
         for number, begin, end, which in order.batches:
             size, count = parts.size[which], parts.num_ancestors[which]
             given = (self.device, size, count, _INVOCATIONS, MOST_ROUNDS)
             blocks = (blocks_of if self.is_narrow[number] else blocks_without_chunks)(*given)
-            front = Front(blocks.lanes, blocks.words, blocks.parts)
-            steps[number].append(Batch(begin, end, blocks.lanes, 1, int(size.max()), front, blocks))
-        return Stages(self._upload("the order of columns", order.parts), steps)
+            steps[number].append(ColumnBatch(begin, end, blocks))
+        return ColumnStages(self._upload("the order of columns", order.parts), steps)
 
     def _no_dispatches(self) -> list[list[Batch]]:
         return [[] for _ in range(self.pieces.num_steps)]

@@ -19,8 +19,8 @@ from vkssp.jit import kernels
 
 #: Least number of arcs that are worth compiled code on all cores; fewer are sorted before it has been loaded.
 MANY = 1 << 24
-# Ranges of rows for each core, as some take longer than others; slices of arcs for each core.
-_RANGES_EACH, _SLICES_EACH = 8, 1
+# Ranges of rows for each core, as some take longer than others.
+_RANGES_EACH = 8
 # Binary logarithm of the most buckets that arcs are sorted into first, so that the places where each goes on are in the
 # cache, and of the fewest nodes of a bucket.
 _BUCKET_BITS, _LEAST_BITS = 11, 8
@@ -52,24 +52,23 @@ def _over(bounds: Sequence[tuple[int, int]], act: Callable[[int, int], None]) ->
 
 
 def _slices(count: int) -> list[tuple[int, int]]:
-    """Return slices of as many items each, some for each core."""
-    size = -(-count // (_SLICES_EACH * num_cores())) or 1
+    """Return slices of as many items each, one for each core."""
+    size = -(-count // num_cores()) or 1
     return [(begin, min(begin + size, count)) for begin in range(0, count, size)]
 
 
 def offsets_of(ends: Sequence[Uint32s], num_nodes: int) -> _Int64s:
     """Return the offset of each node's first arc, given some arrays of an end of each arc, shape (num_nodes + 1,)."""
     first, count_ends = np.zeros(num_nodes + 1, np.int64), _kernels().count_ends
-    parts = [of_arcs[low:high] for of_arcs in ends for low, high in _slices(len(of_arcs))]
 
     def count(part: Uint32s) -> Uint32s:
         counts = np.zeros(num_nodes, np.uint32)
         count_ends(part, counts)
         return counts
 
-    # Counts of few slices at once: each takes memory in proportion to the nodes.
-    for begin in range(0, len(parts), num_cores()):
-        found = run_all([partial(count, part) for part in parts[begin : begin + num_cores()]])
+    # Counts of one array at once: those of each slice take memory in proportion to the nodes.
+    for of_arcs in ends:
+        found = run_all([partial(count, of_arcs[low:high]) for low, high in _slices(len(of_arcs))])
 
         def add(part: slice, found: list[Uint32s] = found) -> None:
             for counts in found:
