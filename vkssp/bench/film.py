@@ -167,7 +167,7 @@ class Film:
         draw.text((image.width - 8, image.height - 7), self.credit, FAINT, _font(11), anchor="rs")
 
 
-def write_film(path: str | Path, frames: Iterator[Any], quality: int = 70) -> None:
+def write_film(path: str | Path, frames: Iterator[Any]) -> None:
     """Write a film that loops and rests on its last picture; the file appears when it is complete.
 
     Parameters
@@ -176,14 +176,12 @@ def write_film(path: str | Path, frames: Iterator[Any], quality: int = 70) -> No
         The file; its name ends in .webp or .gif.
     frames : iterator of PIL.Image
         At least one picture.
-    quality : int
-        Quality of WebP, from 0 to 100.
     """
     check_film(path)
     pictures = list(frames)
     kind = FORMATS[Path(path).suffix.lower()]
     # Without key frames in between, the file is half as large.
-    options: dict[str, Any] = {"quality": quality, "method": 4, "minimize_size": True}
+    options: dict[str, Any] = {"quality": 70, "method": 4, "minimize_size": True}
     if kind == "GIF":
         # All pictures share the palette of the middle one. Dithering would flicker.
         palette = pictures[len(pictures) // 2].quantize(256)

@@ -15,6 +15,8 @@ from vkssp.routing.places import LatLon
 SPREAD_M = 30.0
 # Side of the cells in degrees of latitude whose junctions are counted, and radius in metres of a town.
 _CELL, _TOWN_M = 0.01, 3000.0
+# Distances between places within a town, in metres.
+_LEAST_APART_M, _MOST_APART_M = 1000.0, 2000.0
 
 
 def places_near(graph: Graph, nodes: npt.NDArray[np.integer[Any]], random: np.random.Generator) -> Floats:
@@ -32,10 +34,8 @@ def sample(graph: Graph, count: int, seed: int) -> list[tuple[LatLon, LatLon]]:
     return _pairs(places_near(graph, random.integers(0, graph.num_nodes, (count, 2)), random))
 
 
-def town_sample(
-    graph: Graph, count: int, seed: int, apart_m: tuple[float, float] = (1000.0, 2000.0)
-) -> list[tuple[LatLon, LatLon]]:
-    """Return pairs of random places within a town, the densest part of the map, at some distance as the crow flies.
+def town_sample(graph: Graph, count: int, seed: int) -> list[tuple[LatLon, LatLon]]:
+    """Return pairs of random places within a town, the densest part of the map, 1 to 2 km apart as the crow flies.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def town_sample(
     random = np.random.default_rng(seed)
     ends = places_near(graph, random.choice(nodes, (50 * count, 2)), random)
     apart = haversine(ends[:, 0, 0], ends[:, 0, 1], ends[:, 1, 0], ends[:, 1, 1])
-    return _pairs(ends[(apart_m[0] <= apart) & (apart <= apart_m[1])][:count])
+    return _pairs(ends[(_LEAST_APART_M <= apart) & (apart <= _MOST_APART_M)][:count])
 
 
 def densest_place(graph: Graph) -> tuple[float, float]:

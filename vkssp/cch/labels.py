@@ -8,7 +8,6 @@ two labels nor on the way to them, kernels need not look for that; elsewhere the
 from __future__ import annotations
 
 import contextlib
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -186,8 +185,6 @@ class Labels(Resource):
     ----------
     rows : LabelRows or None
         The labels. Other weights may need other buffers.
-    make_s : float
-        Seconds that it took to make the last labels, with all that they need.
     """
 
     def __init__(self, customized: CustomizedHierarchy, owner: Resource) -> None:
@@ -197,7 +194,6 @@ class Labels(Resource):
         self._wanted = Wanted(customized.hierarchy.num_nodes, *PAIRS_A_NODE)
         self._refused: tuple[int, int | None] | None = None
         self.rows: LabelRows | None = None
-        self.make_s = 0.0
 
     @property
     def layout(self) -> LabelLayout:
@@ -239,13 +235,13 @@ class Labels(Resource):
                 return self.rows if self._are_sound else None
             if self._refused == asked:
                 return None
-            self._version, began = -1, time.perf_counter()
+            self._version = -1
             if self._customized.saturated or unfit(self._customized, self.layout) or not self._make_room(budget):
                 self._refused = asked
                 return None
             assert self.rows is not None
             self._are_sound = self.rows.make()
-            self._version, self.make_s = version, time.perf_counter() - began
+            self._version = version
             return self.rows if self._are_sound else None
 
     def _make_room(self, budget: int | None) -> bool:

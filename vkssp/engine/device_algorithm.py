@@ -63,9 +63,9 @@ def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
     return np.dtype([*LOOP.descr, *own])
 
 
-def rounded_up(count: int, least: int = 64) -> int:
-    """Return the next power of two, but at least `least`, so that counts which differ little become the same."""
-    return max(least, 1 << max(0, count - 1).bit_length())
+def rounded_up(count: int) -> int:
+    """Return the next power of two, but at least 64, so that counts which differ little become the same."""
+    return max(64, 1 << max(0, count - 1).bit_length())
 
 
 class Afterwards(Protocol):

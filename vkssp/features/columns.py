@@ -15,6 +15,8 @@ from vkssp.checks import dtype_of, is_many, is_missing, shown, unmasked
 from vkssp.errors import QueryError
 
 Columns = Mapping[str, npt.NDArray[Any]]
+#: Bytes of Python objects for each byte of a file that holds shapes and columns of them.
+BYTES_OF_A_BYTE = 16
 # Halves of characters are no text, and in many formats a zero ends one.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _INT64 = 2**63

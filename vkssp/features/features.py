@@ -76,7 +76,7 @@ class Features:
         """Check the arguments, and keep them as arrays."""
         if not isinstance(self.name, str) or not self.name:
             raise QueryError(f"name is {shown(self.name)}; give the name of the layer, a text")
-        shapes = None if self.shapes is None else sequence_of(self.shapes, "shapes")
+        shapes = None if self.shapes is None else sequence_of(self.shapes)
         if isinstance(self.columns, Mapping) and shapes is not None and GEOMETRY in self.columns:
             raise QueryError(f"columns has {GEOMETRY!r}, which is the name of the shapes in tables; rename the column")
         first = next(iter(self.columns.values()), ()) if isinstance(self.columns, Mapping) else ()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from vkssp.arrow_file import check_columns, pyarrow_for
 from vkssp.checks import shown
 from vkssp.errors import FormatError
-from vkssp.features.columns import Columns, plain, text_of
+from vkssp.features.columns import BYTES_OF_A_BYTE, Columns, plain, text_of
 from vkssp.features.shapes import GEOMETRY, Shapes, in_degrees
 from vkssp.files import atomic_write
 from vkssp.memory import require
@@ -23,7 +23,7 @@ NEEDS = ("GeoParquet files need", "write .csv or .geojson")
 
 
 def read_geoparquet(
-    path: Path, columns: Sequence[str], optional: Sequence[str], factor: int
+    path: Path, columns: Sequence[str], optional: Sequence[str]
 ) -> tuple[dict[str, list[Any]], npt.NDArray[Any] | None]:
     """Read columns of a GeoParquet file and its geometry, or of a Parquet file with coordinates.
 
@@ -33,8 +33,6 @@ def read_geoparquet(
         The file.
     columns, optional : sequence of str
         Columns that it must have, and columns that are read if it has them.
-    factor : int
-        Bytes that the caller needs for each byte of the file.
 
     Returns
     -------
@@ -58,7 +56,7 @@ def read_geoparquet(
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             size = sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups))
-            require(factor * size, f"{path}: places in a file of {size / 2**30:.1f} GiB")
+            require(BYTES_OF_A_BYTE * size, f"{path}: places in a file of {size / 2**30:.1f} GiB")
             names, about = file.schema_arrow.names, (file.schema_arrow.metadata or {}).get(b"geo")
             geometry, system = (None, None) if about is None else _column(path, about, names)
             wanted = [*columns, *([geometry] if geometry else ["lat", "lon"])]

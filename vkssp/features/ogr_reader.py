@@ -14,6 +14,7 @@ from typing import Any
 
 from vkssp.checks import no_file, shown
 from vkssp.errors import FormatError, VksspError
+from vkssp.features.columns import BYTES_OF_A_BYTE
 from vkssp.features.endings import ending_of
 from vkssp.features.ogr_file import pyogrio_for, reason_of
 from vkssp.features.shapes import Shapes, in_degrees
@@ -28,7 +29,7 @@ _HEAD = 1 << 16
 
 
 def read_ogr(
-    path: Path, columns: Sequence[str], optionally: Sequence[str], factor: int, kinds: Sequence[str]
+    path: Path, columns: Sequence[str], optionally: Sequence[str], kinds: Sequence[str]
 ) -> tuple[dict[str, list[Any]], Shapes]:
     """Read columns and shapes of a file with one of `READ_ENDINGS`.
 
@@ -38,8 +39,6 @@ def read_ogr(
         The file.
     columns, optionally : sequence of str
         Columns that it must have, and columns that are read if it has them; names in any case.
-    factor : int
-        Bytes that the caller needs for each byte of the file.
     kinds : sequence of str
         Types of shapes that are wanted, such as "Point". Of several layers the one is read that has them.
 
@@ -63,7 +62,7 @@ def read_ogr(
 
     pyogrio = pyogrio_for(path)
     size = _checked_size(path)
-    require(factor * size, f"{path}: places in a file of {size / 2**30:.1f} GiB")
+    require(BYTES_OF_A_BYTE * size, f"{path}: places in a file of {size / 2**30:.1f} GiB")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -185,16 +185,16 @@ def _sign(system: Any) -> tuple[str, str] | None:
     return (str(found[0]), str(found[1])) if found else None
 
 
-def sequence_of(shapes: Any, name: str) -> Shapes:
+def sequence_of(shapes: Any) -> Shapes:
     """Return shapely geometries as an array, or raise `QueryError` if there is something else among them."""
     import shapely
 
     items = items_of(shapes)
     if items is None:
-        raise QueryError(f"{name} is {shown(shapes)}; give a list of shapely geometries")
+        raise QueryError(f"shapes is {shown(shapes)}; give a list of shapely geometries")
     found = objects(items)
     wrong = np.flatnonzero(~shapely.is_valid_input(found))
     if len(wrong):
         at = int(wrong[0])
-        raise QueryError(f"{name}[{at}] is {shown(items[at])}; give shapely geometries, and None for none")
+        raise QueryError(f"shapes[{at}] is {shown(items[at])}; give shapely geometries, and None for none")
     return found

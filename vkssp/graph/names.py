@@ -58,7 +58,7 @@ class NameIndex:
         at = int(np.searchsorted(self._sorted, integers[0]))
         return int(self._order[at]) if at < len(self._sorted) and self._sorted[at] == integers[0] else None
 
-    def find_all(self, names: Any, argument: str, error: Error = QueryError) -> Uint32s:
+    def find_all(self, names: Any, argument: str) -> Uint32s:
         """Return the positions of nodes, shape (k,), uint32; errors call the names `argument`.
 
         Raises
@@ -72,17 +72,17 @@ class NameIndex:
             at[at == len(self._sorted)] = 0
             if (self._sorted[at] == integers).all():
                 return self._order[at].astype(np.uint32)
-        items = items_of_names(names, argument, error)
+        items = items_of_names(names, argument, QueryError)
         found = [self.find(name) for name in items]
         if None in found:
             missing = found.index(None)
-            raise self.unknown(f"{argument}[{missing}]", items[missing], error)
+            raise self.unknown(f"{argument}[{missing}]", items[missing])
         return np.array(found, np.uint32)
 
-    def unknown(self, argument: str, name: object, error: Error = QueryError) -> Exception:
+    def unknown(self, argument: str, name: object) -> QueryError:
         """Return the error for a name that no node has."""
         cure = f"such as {shown(self._names[0])}" if len(self._names) else "but this graph has no nodes"
-        return error(f"{argument} is {shown(name)}, and no node has this name; give names of nodes, {cure}")
+        return QueryError(f"{argument} is {shown(name)}, and no node has this name; give names of nodes, {cure}")
 
 
 def numbered(tail: Any, head: Any, names: Any, *, are_positions: bool) -> tuple[Any, Any, Names | None]:

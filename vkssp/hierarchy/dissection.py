@@ -79,7 +79,7 @@ def dissect(edges: Edges, check: Callable[[int], None]) -> Generator[float, None
             finally:
                 idle.append(process)
 
-        part = yield from _scaled(partition(first, neighbour, count, divide, len(processes)), _PARTITION)
+        part = yield from _scaled(partition(first, neighbour, count, divide, len(processes)))
         yield _PARTITION
         separators = separate(edges, part, count)
         check(sum(len(separator) * (len(separator) - 1) // 2 for separator in separators))
@@ -100,15 +100,15 @@ def dissect(edges: Edges, check: Callable[[int], None]) -> Generator[float, None
     return np.concatenate(list(_joined(orders, separators)))
 
 
-def _scaled(work: Generator[float, None, Int32s], share: float) -> Generator[float, None, Int32s]:
-    """Yield a share of what a part of the work yields, and return its result."""
+def _scaled(work: Generator[float, None, Int32s]) -> Generator[float, None, Int32s]:
+    """Yield the share of the whole that the partition has done so far, and return its result."""
     while True:
         try:
             done = next(work)
         except StopIteration as ended:
             found: Int32s = ended.value
             return found
-        yield share * done
+        yield _PARTITION * done
 
 
 def num_parts(num_nodes: int) -> int:

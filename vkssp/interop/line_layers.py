@@ -77,7 +77,7 @@ def from_geodataframe(
         If the coordinates are not in degrees, and pyproj is not installed.
     """
     shapes, labels = _shapes(lines)
-    first, points, row = _pieces(shapes, labels)
+    first, points, row = _pieces(shapes)
     metres = metres_along(first, points)
     weights, per_unit = _weights(lines, len(shapes), row, metres, weight, reverse_weight, speed, seconds)
     if oneway is None and reverse_weight is None and "oneway" in column_names(lines, "lines"):
@@ -126,7 +126,7 @@ def _shapes(lines: Any) -> tuple[npt.NDArray[Any], list[Any]]:
     return shapes, labels
 
 
-def _pieces(shapes: npt.NDArray[Any], labels: list[Any]) -> tuple[Int64s, npt.NDArray[np.int32], Int64s]:
+def _pieces(shapes: npt.NDArray[Any]) -> tuple[Int64s, npt.NDArray[np.int32], Int64s]:
     """Return the points of single lines in 1e-7 degrees, and the row of each line."""
     import shapely
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from vkssp.terminal import printable
 
+# Most names that are listed, those with the largest counts.
+_LISTED = 8
+
 
 @dataclass
 class ImportReport:
@@ -131,7 +134,7 @@ class ImportReport:
         return "\n".join(map(printable, self.lines()))
 
 
-def _listed(counts: dict[str, int], most: int = 8) -> str:
+def _listed(counts: dict[str, int]) -> str:
     items = sorted(counts.items(), key=lambda item: -item[1])
-    text = ", ".join(f"{name} {count:,}" for name, count in items[:most])
-    return text + (f" and {len(items) - most} more" if len(items) > most else "")
+    text = ", ".join(f"{name} {count:,}" for name, count in items[:_LISTED])
+    return text + (f" and {len(items) - _LISTED} more" if len(items) > _LISTED else "")

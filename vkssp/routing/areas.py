@@ -21,8 +21,6 @@ from vkssp.features.shapes import in_degrees
 #: shapely geometry or a GeoDataFrame.
 Areas = Any
 
-# Bytes of Python objects for each byte of a file.
-_BYTES_OF_A_BYTE = 16
 # Half of the width of the strips along lines, in degrees: half a metre or less.
 _HALF_STRIP = 4.5e-6
 _RING = "rings are lists of 4 positions or more of which the last is the first"
@@ -113,12 +111,12 @@ def _of_frame(shapes: Any, name: str) -> Any:
 def _read(path: Path) -> Any:
     """Return the areas of a file as a GeoJSON object."""
     if ending_of(path) == ".parquet":
-        shapes = read_geoparquet(path, (), (), _BYTES_OF_A_BYTE)[1]
+        shapes = read_geoparquet(path, (), ())[1]
         if shapes is None:
             raise FormatError(f"{path} has no geometry; give GeoParquet, such as geopandas writes it")
         return _collection(shapes)
     if ending_of(path) in READ_ENDINGS:
-        return _collection(read_ogr(path, (), (), _BYTES_OF_A_BYTE, ("Polygon", "MultiPolygon"))[1])
+        return _collection(read_ogr(path, (), (), ("Polygon", "MultiPolygon"))[1])
     return read_json(path)
 
 

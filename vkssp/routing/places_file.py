@@ -122,10 +122,10 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
                 raise FormatError(f"{path} has no column {columns[0]!r}; give CSV, GeoJSON or Parquet")
             ends = _from_npy(path)
         elif suffix == ".parquet":
-            ends = _from_table(path, *read_geoparquet(path, columns, ("id",), _BYTES_OF_A_BYTE), columns, areas)
+            ends = _from_table(path, *read_geoparquet(path, columns, ("id",)), columns, areas)
         elif suffix in READ_ENDINGS:
             ids, kinds = ("name",) if suffix in (".gpx", ".kml") else ("id",), _AREAS if areas else _POINTS
-            ends = _from_table(path, *read_ogr(path, columns, ids, _BYTES_OF_A_BYTE, kinds), columns, areas)
+            ends = _from_table(path, *read_ogr(path, columns, ids, kinds), columns, areas)
         else:
             ends = _from_geojson(path, columns, areas) if suffix in (".json", ".geojson") else _from_csv(path, columns)
     except OSError as error:

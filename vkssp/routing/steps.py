@@ -63,7 +63,7 @@ def steps_of(
     begins = [turn.begin for turn in leg.turns]
     arcs = [0, *path.begin[begins[1:-1]].tolist(), len(geometry.arcs)]
     places = first_points[arcs].tolist()
-    turns_of = [_turns_into(of_turns, geometry.arcs, arcs) for of_turns in (geometry.turns_weighed, geometry.turns)]
+    turns_of = [_turns_into(of_turns, arcs) for of_turns in (geometry.turns_weighed, geometry.turns)]
     crossings = cache(partial(_crossings, leg, geometry))
     steps = []
     for at, turn in enumerate(leg.turns):
@@ -129,7 +129,7 @@ def steps_of(
     return tuple(steps)
 
 
-def _turns_into(of_turns: npt.NDArray[np.int64], arcs: npt.NDArray[np.int64], begins: list[int]) -> list[int]:
+def _turns_into(of_turns: npt.NDArray[np.int64], begins: list[int]) -> list[int]:
     """Return the weights of the turns into the first arcs of steps, 0 for the first step and for the arrival."""
     middle = of_turns[begins[1:-1]].tolist() if len(of_turns) else [0] * (len(begins) - 2)
     return [0, *middle, 0]

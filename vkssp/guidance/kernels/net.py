@@ -126,23 +126,22 @@ def modifier_of(angle: Any) -> Any:
 
 
 @jit_part
-def leads_to(net: Any, node: Any, side: Any, depth: Any) -> Any:
+def leads_to(net: Any, node: Any, side: Any) -> Any:
     """Return whether an arc on a side leaves a node, perhaps after links of gates."""
     for arc in range(net.first_out[node], net.first_out[node + 1]):
         if net.arcs[arc, SIDE] == side:
             return True
-    if depth > 0:
-        for arc in range(net.first_out[node], net.first_out[node + 1]):
-            if net.arcs[arc, SIDE] < 0:
-                middle = net.arcs[arc, HEAD_NODE]
-                for link in range(net.first_out[middle], net.first_out[middle + 1]):
-                    if net.arcs[link, SIDE] == side:
-                        return True
-                    if net.arcs[link, SIDE] < 0:
-                        beyond = net.arcs[link, HEAD_NODE]
-                        for last in range(net.first_out[beyond], net.first_out[beyond + 1]):
-                            if net.arcs[last, SIDE] == side:
-                                return True
+    for arc in range(net.first_out[node], net.first_out[node + 1]):
+        if net.arcs[arc, SIDE] < 0:
+            middle = net.arcs[arc, HEAD_NODE]
+            for link in range(net.first_out[middle], net.first_out[middle + 1]):
+                if net.arcs[link, SIDE] == side:
+                    return True
+                if net.arcs[link, SIDE] < 0:
+                    beyond = net.arcs[link, HEAD_NODE]
+                    for last in range(net.first_out[beyond], net.first_out[beyond + 1]):
+                        if net.arcs[last, SIDE] == side:
+                            return True
     return False
 
 
@@ -150,7 +149,7 @@ def leads_to(net: Any, node: Any, side: Any, depth: Any) -> Any:
 def allowed(net: Any, came: Any, side: Any) -> Any:
     """Return whether the turn from one side to another, at the place between them, is allowed."""
     for at in range(net.side[came, HEADS_FIRST], net.side[came + 1, HEADS_FIRST]):
-        if leads_to(net, net.heads[at], side, 1):
+        if leads_to(net, net.heads[at], side):
             return True
     return net.side[came, HEADS_FIRST] == net.side[came + 1, HEADS_FIRST] and (net.side[side, FLAGS] & OPEN) != 0
 

@@ -12,7 +12,7 @@ from vkssp.jit import jit
 #: Number of decimals of a coordinate, and the most characters of a position with its brackets and commas.
 DECIMALS = 7
 WIDTH = 2 * (DECIMALS + 6) + 2
-_ONE, _TEN, _WHOLE, _ZERO = np.uint64(1), np.uint64(10), np.uint64(10**DECIMALS), np.uint64(ord("0"))
+_TEN, _WHOLE, _ZERO = np.uint64(10), np.uint64(10**DECIMALS), np.uint64(ord("0"))
 _MINUS, _POINT, _COMMA, _OPEN, _CLOSE = (ord(sign) for sign in "-.,[]")
 
 
