@@ -16,6 +16,7 @@ from tests.support.resources import watch_closing
 from tests.support.threads import at_once
 from vkssp import DeviceError, Graph, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
+from vkssp.cch import topology as cch_topology
 from vkssp.cch.customized import bytes_of
 from vkssp.cch.topology import Topology, topologies
 from vkssp.generate import road_grid
@@ -279,3 +280,23 @@ def test_letting_go_never_waits(device: Device) -> None:
     assert there.closed
     shared.let_go(-8)
     check_topologies(device)
+
+
+def test_perfect_customization_passes_over_parts_without_work(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of one node has only pairs of ancestors, which have a dispatch of their own in a step of many parts."""
+    graph = prepare(road_grid(64))
+    assert graph.hierarchy is not None
+    monkeypatch.setattr(cch_topology, "MOST_NARROW", 20)
+    needed = topologies(device).missing(graph.hierarchy, graph)
+    with Solver(graph, "phast", device) as solver:
+        shared = topology_of(solver)
+        assert 0 <= shared.memory_bytes - needed < 100
+        parts, order = shared.pieces, shared.columns.order.read()
+        sizes = dict(zip(parts.part.tolist(), parts.size.tolist(), strict=True))
+        least = {False: set[int](), True: set[int]()}
+        for step, batches in enumerate(shared.columns.steps):
+            for batch in batches:
+                taken = order[batch.begin : batch.end].tolist()
+                least[bool(shared.are_narrow[step])].add(min(sizes[part] for part in taken))
+        assert min(least[True]) == 1 < min(least[False])
+        ask(solver)

@@ -231,7 +231,7 @@ class CustomizedHierarchy(Resource):
                 recording.barrier("transfer", "compute")
             recording.timestamp(self._timestamps, 2)
             for of_outside, of_columns, is_narrow in zip(
-                outside, topology.columns.steps, topology.is_narrow, strict=True
+                outside, topology.columns.steps, topology.are_narrow, strict=True
             ):
                 if of_outside and not is_narrow:
                     self._record_outside(recording, perfect_outside, of_outside)

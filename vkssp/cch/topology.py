@@ -170,10 +170,23 @@ def _pairs_of(parts: Pieces) -> tuple[Indices, Indices]:
     return outside, np.where(size > 1, longest * (longest - 1) // 2 - outside, 0)
 
 
-def _columns_of(parts: Pieces) -> Indices:
-    """Return the number of columns of each part, or 0 if perfect customization has nothing to do."""
+def _narrow_steps(device: Device, parts: Pieces) -> npt.NDArray[np.bool_]:
+    """Return for each step whether it has few parts, or parts whose columns do not fit into shared memory."""
+    count = np.bincount(parts.step, minlength=parts.num_steps)
+    too_large = parts.size * (parts.size - 1 + 2 * parts.num_ancestors) > front_words(device)
+    count[parts.step[too_large]] = 0
+    made: npt.NDArray[np.bool_] = count <= MOST_NARROW
+    return made
+
+
+def _columns_of(parts: Pieces, are_narrow: npt.NDArray[np.bool_]) -> Indices:
+    """Return the number of columns of each part, or 0 if perfect customization has nothing to do.
+
+    In a step that is not narrow, pairs of ancestors have had a dispatch, and a part of one node has nothing else to do.
+    """
     count = parts.size * parts.num_ancestors
-    return np.where(count > 1, count, 0)
+    least = np.where(are_narrow[parts.step], 1, 2)
+    return np.where((count > 1) & (parts.size >= least), count, 0)
 
 
 def splits_of(device: Device, size: int, pairs: int) -> int:
@@ -212,8 +225,8 @@ class Topology(Resource):
         memory; other steps have no dispatches here.
     columns : ColumnStages
         Parts for perfect customization.
-    is_narrow : list of bool
-        For each step whether it has few parts, or parts that do not fit into shared memory. If not, perfect
+    are_narrow : numpy.ndarray
+        For each step whether it has few parts, or parts that do not fit into shared memory, bool. If not, perfect
         customization of pairs of ancestors has a dispatch of its own before.
     """
 
@@ -230,7 +243,7 @@ class Topology(Resource):
     inside: Stages
     whole: Stages
     columns: ColumnStages
-    is_narrow: list[bool]
+    are_narrow: npt.NDArray[np.bool_]
 
     def __init__(self, owner: Topologies, hierarchy: Hierarchy, graph: Graph) -> None:
         self.device, self.hierarchy, self._is_split = owner.device, hierarchy, is_split(owner.device, hierarchy)
@@ -319,7 +332,7 @@ class Topology(Resource):
         outside, inside = _pairs_of(self.pieces)
         self.outside = self._stages("pairs of ancestors", outside, 1)
         self.inside = self._stages("nodes of supernodes", inside, self.pieces.size)
-        self.is_narrow = self._narrow_steps()
+        self.are_narrow = _narrow_steps(self.device, self.pieces)
         self.whole = self._whole_stages(outside, inside)
         self.columns = self._column_stages()
 
@@ -353,21 +366,13 @@ class Topology(Resource):
             steps[number].append(Batch(begin, end, lanes, splits, int(parts.size[which].max()), front))
         return Stages(self._upload(f"the order of {name}", order.parts), steps)
 
-    def _narrow_steps(self) -> list[bool]:
-        """Return for each step whether it has few parts, or parts whose columns do not fit into shared memory."""
-        parts = self.pieces
-        count = np.bincount(parts.step, minlength=parts.num_steps)
-        too_large = parts.size * (parts.size - 1 + 2 * parts.num_ancestors) > front_words(self.device)
-        count[parts.step[too_large]] = 0
-        return [number <= MOST_NARROW for number in count.tolist()]
-
     def _whole_stages(self, outside: Indices, inside: Indices) -> Stages:
         """Return the parts of those steps where all fit into shared memory."""
         parts, steps, order = self.pieces, self._no_dispatches(), self._by_work(np.maximum(outside, inside), ONE_CLASS)
         most_rounds = MOST_ROUNDS * chain_size(self.device)
         for number, begin, end, which in order.batches:
             size, count = parts.size[which], parts.num_ancestors[which]
-            if not self.is_narrow[number]:
+            if not self.are_narrow[number]:
                 continue
             if self.device.info.kind == "cpu" and whole_rounds(size, count).max() > most_rounds:
                 continue
@@ -380,11 +385,11 @@ class Topology(Resource):
         """Return the parts for perfect customization."""
         parts = self.pieces
         steps: list[list[ColumnBatch]] = [[] for _ in range(parts.num_steps)]
-        order = self._by_work(_columns_of(parts), CLASS_BITS)
+        order = self._by_work(_columns_of(parts, self.are_narrow), CLASS_BITS)
         for number, begin, end, which in order.batches:
             size, count = parts.size[which], parts.num_ancestors[which]
             given = (self.device, size, count, _INVOCATIONS, MOST_ROUNDS)
-            blocks = (blocks_of if self.is_narrow[number] else blocks_without_chunks)(*given)
+            blocks = (blocks_of if self.are_narrow[number] else blocks_without_chunks)(*given)
             steps[number].append(ColumnBatch(begin, end, blocks))
         return ColumnStages(self._upload("the order of columns", order.parts), steps)
 
@@ -458,7 +463,7 @@ class Topologies(Resource):
             return 0
         parts = pieces_of(hierarchy, piece_size(self.device))
         outside, inside = _pairs_of(parts)
-        orders = (outside, inside, np.maximum(outside, inside), _columns_of(parts))
+        orders = (outside, inside, np.maximum(outside, inside), _columns_of(parts, _narrow_steps(self.device, parts)))
         ordered = sum(int(np.count_nonzero(work)) + 1 for work in orders)
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
         count = len(parts.supernode)
