@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.support.street_grid import STEP, street_grid
 from vkssp import FormatError, Graph, Router
 from vkssp.cli import main
 from vkssp.routing.pairs_file import COLUMNS, read_pairs
+from vkssp.terminal import progress_bar
 
 #: Pairs in a grid of streets, four columns.
 PAIRS = np.random.default_rng(2).uniform(0, 5 * STEP, (7, 4)).round(6)
@@ -101,6 +103,53 @@ def test_routes_are_written_in_blocks(
         assert np.allclose(frame["distance_m"][:7], expected.distance_m[:7])
         wanted = expected.to_geodataframe().geometry[:7]
         assert all(one.equals(other) for one, other in zip(frame.geometry[:7], wanted, strict=True))
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
+def test_via_points_have_columns_of_their_own(
+    tmp_path: Path, graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Of each pair any number, in the order of their numbers; the rest of a row's columns is empty."""
+    via = np.random.default_rng(3).uniform(0, 5 * STEP, (3, 2)).round(6).tolist()
+    wanted = [[via[0], via[1]], [], [via[2]]]
+    columns: dict[str, list[Any]] = {"via10_lon": [via[1][1], None, None], "via10_lat": [via[1][0], None, None]}
+    columns |= {"via9_lat": [via[0][0], None, via[2][0]], "via9_lon": [via[0][1], None, via[2][1]]}
+    columns |= {column: PAIRS[:3, at].tolist() for at, column in enumerate(COLUMNS)}
+
+    def write() -> None:
+        if name == "p.parquet":
+            parquet.write_table(pyarrow.table(columns), tmp_path / name)
+            return
+        rows = [columns, *zip(*columns.values(), strict=True)]
+        text = "".join(",".join("" if value is None else str(value) for value in row) + "\n" for row in rows)
+        (tmp_path / name).write_text(text)
+
+    write()
+    (block,) = read_pairs(tmp_path / name, 5)
+    assert block.vias is not None and [[list(place) for place in some] for some in block.vias] == wanted
+    output = tmp_path / "r.csv"
+    arguments = ["routes", str(graph), "--pairs", str(tmp_path / name), "-o", str(output), "--device", "cpu"]
+    with Router(Graph.load(graph), device="cpu") as router:
+        for straight in (True, False):
+            option = "--continue-straight" if straight else "--no-continue-straight"
+            assert main([*arguments, option]) == 0
+            with output.open(newline="") as stream:
+                found = [float(row["distance_m"]) for row in csv.DictReader(stream)]
+            expected = router.routes(PAIRS[:3, :2], PAIRS[:3, 2:], via=wanted, continue_straight=straight)
+            assert found == expected.distance_m.tolist()
+    assert "pairs" not in capsys.readouterr().err
+    monkeypatch.setattr("vkssp.commands.routes.is_watched", lambda args: True)
+    monkeypatch.setattr("vkssp.commands.routes.progress_bar", partial(progress_bar, delay=0))
+    assert main(arguments) == 0
+    assert " pairs" in capsys.readouterr().err, "a bar on a terminal"
+    columns["via9_lat"][1] = 0.0  # without its longitude
+    write()
+    with pytest.raises(FormatError, match="has not a latitude and a longitude of each place"):
+        list(read_pairs(tmp_path / name, 5))
+    columns["via_lat"] = [None] * 3
+    write()
+    with pytest.raises(FormatError, match="has a column via_lat, but no via_lon"):
+        list(read_pairs(tmp_path / name, 5))
 
 
 def test_errors_name_the_pair_and_leave_no_file(

@@ -20,7 +20,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser, Repeated
-from vkssp.commands.routing import add_avoid, add_metric
+from vkssp.commands.routing import add_avoid, add_continue_straight, add_metric
 from vkssp.errors import QueryError
 from vkssp.options import Help
 
@@ -57,11 +57,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_output(parser, "OUT", "write the route (such as .geojson, .gpx, .gpkg)", ".geojson", details=ROUTE_OUTPUT)
     add_map(parser)
     add_solver(parser)
-    parser.rare_group("via points").add_argument(
-        "--continue-straight",
-        action=argparse.BooleanOptionalAction,
-        help="do not turn round at via points, unless there is no other route (default: on if the graph has turns)",
-    )
+    add_continue_straight(parser)
 
 
 def run(args: argparse.Namespace) -> Result:

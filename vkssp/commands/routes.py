@@ -5,12 +5,23 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from vkssp.commands.common import ROUTE_OUTPUT, Result, add_graph, add_solver, check_outputs, load, solver_parameters
+from vkssp.commands.common import (
+    ROUTE_OUTPUT,
+    Result,
+    add_graph,
+    add_solver,
+    check_outputs,
+    is_watched,
+    load,
+    solver_parameters,
+)
 from vkssp.commands.parser import CommandParser
-from vkssp.commands.routing import add_avoid, add_metric
+from vkssp.commands.routing import add_avoid, add_continue_straight, add_metric
 from vkssp.options import Help, file_name, output_name
+from vkssp.terminal import progress_bar
 
 if TYPE_CHECKING:
     from vkssp.features.features import Features
@@ -31,8 +42,9 @@ def add_arguments(parser: CommandParser) -> None:
         type=file_name,
         metavar="P.csv",
         help=Help(
-            "the pairs (columns from_lat,from_lon,to_lat,to_lon, perhaps id)",
-            ": .csv or .parquet; or .geojson of lines, which lead from their first position to the last one",
+            "the pairs (columns from_lat,from_lon,to_lat,to_lon, perhaps id and via points)",
+            ": .csv or .parquet, via points in columns via1_lat,via1_lon,via2_lat and so on, empty where a pair has "
+            "fewer; or .geojson of lines, which lead from their first position to the last one",
         ),
     )
     add_metric(parser)
@@ -51,6 +63,7 @@ def add_arguments(parser: CommandParser) -> None:
         ),
     )
     add_solver(parser)
+    add_continue_straight(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -71,12 +84,19 @@ def run(args: argparse.Namespace) -> Result:
 
         def found() -> Iterator[Features]:
             nonlocal pairs, joined
-            given: Any = first
-            while given is not None:
-                routes = router.routes(given.origins, given.destinations, strict=args.strict, first_number=pairs)
-                pairs, joined = pairs + len(routes), joined + int(routes.has_route.sum())
-                yield routes.features(given.ids)
-                given = next(blocks, None)
+            with progress_bar(shown=is_watched(args), unit=" pairs") as bar:
+                for given in chain([first], blocks):
+                    routes = router.routes(
+                        given.origins,
+                        given.destinations,
+                        via=given.vias,
+                        continue_straight=args.continue_straight,
+                        strict=args.strict,
+                        first_number=pairs,
+                    )
+                    pairs, joined = pairs + len(routes), joined + int(routes.has_route.sum())
+                    yield routes.features(given.ids)
+                    bar.update(len(routes))
 
         write_routes(args.output, found())
         seconds = time.perf_counter() - ready

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from vkssp.choices import METRICS
 from vkssp.commands.parser import CommandParser
 from vkssp.options import Help, file_name
@@ -18,6 +20,15 @@ def add_metric(parser: CommandParser) -> None:
             "minimize duration or distance (default: duration)",
             "; durations are the weights themselves if the graph has no durations",
         ),
+    )
+
+
+def add_continue_straight(parser: CommandParser) -> None:
+    """Add whether routes turn round at via points."""
+    parser.rare_group("via points").add_argument(
+        "--continue-straight",
+        action=argparse.BooleanOptionalAction,
+        help="do not turn round at via points, unless there is no other route (default: on if the graph has turns)",
     )
 
 

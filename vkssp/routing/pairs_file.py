@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +17,12 @@ from vkssp.features.endings import ending_of
 from vkssp.features.geojson import read_json
 from vkssp.routing.places import LatLon
 
+_LACKS = "has not a latitude and a longitude of each place"
 #: Columns of the latitudes and longitudes of a pair.
 COLUMNS = ("from_lat", "from_lon", "to_lat", "to_lon")
 _ID = "id"
+# A column of a via point, with its number in the order of travel; the only one may have none.
+_VIA = re.compile(r"via([1-9][0-9]{0,8})?_(lat|lon)")
 
 
 class Pairs(NamedTuple):
@@ -30,11 +34,14 @@ class Pairs(NamedTuple):
         Latitude and longitude in degrees.
     ids : list of str or list of int
         Names of the pairs: texts of the column ``id``, or numbers from 0 on if the file has none.
+    vias : list of list of (float, float), or None
+        The via points of each pair, in the order of travel; None if the file has no columns of them.
     """
 
     origins: list[LatLon]
     destinations: list[LatLon]
     ids: list[str] | list[int]
+    vias: list[list[LatLon]] | None
 
 
 def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
@@ -44,15 +51,18 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
     ----------
     path : str or Path
         Comma-separated values with a first line that names the columns ``from_lat``, ``from_lon``, ``to_lat`` and
-        ``to_lon``, in degrees, and optionally ``id``; Parquet (.parquet) with these columns; or GeoJSON (.json,
-        .geojson) of lines, which lead from their first position to their last one, perhaps with an ``id``.
+        ``to_lon``, in degrees, and optionally ``id`` and those of via points: ``via1_lat``, ``via1_lon``, ``via2_lat``
+        and so on, in the order of travel, or ``via_lat`` and ``via_lon``, both empty for a pair without that point.
+        Parquet (.parquet) with these columns; or GeoJSON (.json, .geojson) of lines, which lead from their first
+        position to their last one, perhaps with an ``id``.
     rows : int
         Most pairs at a time, at least 1.
 
     Raises
     ------
     FormatError
-        If the file cannot be read, has no such columns, or has no pairs; also during iteration.
+        If the file cannot be read, has no such columns, one without the other of a via point, or no pairs; also
+        during iteration.
     QueryError
         If a library that reads the format is not installed.
     """
@@ -61,15 +71,30 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
     read = _from_geojson if ending in (".json", ".geojson") else _from_parquet if ending == ".parquet" else _from_csv
     given, begin = read(path), 0
     while some := list(islice(given, rows)):
-        names = [name for *_, name in some if name is not None]
+        names = [row.name for row in some if row.name is not None]
         ids: list[str] | list[int] = names if names else list(range(begin, begin + len(some)))
-        yield Pairs([origin for origin, *_ in some], [destination for _, destination, _ in some], ids)
+        vias = [row.vias for row in some if row.vias is not None] or None
+        yield Pairs([row.origin for row in some], [row.destination for row in some], ids, vias)
         begin += len(some)
     if begin == 0:
         raise FormatError(f"{path} has no pairs in it; give at least one")
 
 
-_Row = tuple[LatLon, LatLon, "str | None"]
+class _Row(NamedTuple):
+    origin: LatLon
+    destination: LatLon
+    name: str | None
+    vias: list[LatLon] | None
+
+
+def _columns_of(path: Path, names: Iterable[str]) -> list[str]:
+    """Return the columns of the places of a pair: its ends, then its via points in the order of travel."""
+    found = {name: match for name in names if (match := _VIA.fullmatch(name)) is not None}
+    for name, match in found.items():
+        other = f"via{match[1] or ''}_{'lon' if match[2] == 'lat' else 'lat'}"
+        if other not in found:
+            raise FormatError(f"{path} has a column {name}, but no {other}; give both for each via point")
+    return [*COLUMNS, *sorted(found, key=lambda name: (int(found[name][1] or 0), name))]
 
 
 def _from_csv(path: Path) -> Iterator[_Row]:
@@ -77,7 +102,8 @@ def _from_csv(path: Path) -> Iterator[_Row]:
         header = [name.strip().lower() for name in next(lines, [])]
         if not set(COLUMNS) <= set(header):
             raise no_columns(path, ",".join(COLUMNS), header)
-        at, name = [header.index(column) for column in COLUMNS], header.index(_ID) if _ID in header else None
+        at = [header.index(column) for column in _columns_of(path, header)]
+        name = header.index(_ID) if _ID in header else None
         for line in lines:
             if not any(map(str.strip, line)):
                 continue
@@ -85,9 +111,7 @@ def _from_csv(path: Path) -> Iterator[_Row]:
                 row = _row([line[column] for column in at], None if name is None else line[name])
             except (ValueError, IndexError):
                 told = ",".join(line)[:60]
-                raise FormatError(
-                    f"{path}, line {lines.line_num}: {told!r} has not two latitudes and longitudes; correct it"
-                ) from None
+                raise FormatError(f"{path}, line {lines.line_num}: {told!r} {_LACKS}; correct it") from None
             yield row
 
 
@@ -95,20 +119,18 @@ def _from_parquet(path: Path) -> Iterator[_Row]:
     pyarrow = pyarrow_for("Parquet files of pairs need", "give .csv")
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            has_names = _ID in file.schema_arrow.names
+            known = file.schema_arrow.names
     except (OSError, pyarrow.ArrowException) as error:
         raise FormatError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
-    number = 0
-    for table in batches(path, (*COLUMNS, _ID) if has_names else COLUMNS, 1 << 16):
-        columns = [table.column(name).to_pylist() for name in (*COLUMNS, *[_ID] * has_names)]
-        for values in zip(*columns, strict=True):
+    number, wanted, has_names = 0, _columns_of(path, known), _ID in known
+    for table in batches(path, [*wanted, *[_ID] * has_names], 1 << 16):
+        columns = [table.column(name).to_pylist() for name in wanted]
+        names = table.column(_ID).to_pylist() if has_names else [None] * len(table)
+        for name, *values in zip(names, *columns, strict=True):
             try:
-                name = ("" if values[4] is None else str(values[4])) if has_names else None
-                row = _row(values[:4], name)
+                row = _row(values, ("" if name is None else str(name)) if has_names else None)
             except (ValueError, TypeError):
-                raise FormatError(
-                    f"{path}, row {number} has not two latitudes and longitudes, but {list(values[:4])}; correct it"
-                ) from None
+                raise FormatError(f"{path}, row {number} {_LACKS}, but {values}; correct it") from None
             yield row
             number += 1
 
@@ -138,8 +160,22 @@ def _name_of(feature: dict[str, Any]) -> Any:
 
 
 def _row(values: Any, name: str | None) -> _Row:
-    """Return a row of a file; raise `ValueError` if it has no two places."""
-    degrees = [float(value) for value in values]
-    if not all(map(math.isfinite, degrees)):
+    """Return a row of a file, given latitudes and longitudes of the ends, and of via points if there are columns.
+
+    Raise `ValueError` if there are not two places, or half of a via point.
+    """
+    given = [values[at : at + 2] for at in range(0, len(values), 2)]
+    vias = [_place(one) for one in given[2:] if not all(map(_is_empty, one))] if len(given) > 2 else None
+    return _Row(_place(given[0]), _place(given[1]), name, vias)
+
+
+def _is_empty(value: Any) -> bool:
+    """Return whether a field has nothing, NaN included, as tables of floating-point numbers have it."""
+    return value is None or (isinstance(value, str) and not value.strip()) or value != value
+
+
+def _place(values: Any) -> LatLon:
+    lat, lon = float(values[0]), float(values[1])
+    if not (math.isfinite(lat) and math.isfinite(lon)):
         raise ValueError
-    return (degrees[0], degrees[1]), (degrees[2], degrees[3]), name
+    return lat, lon
