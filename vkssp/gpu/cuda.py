@@ -74,14 +74,12 @@ class CudaDevice:
 
     Attributes
     ----------
-    ordinal : int
-        Number of the device.
     dlpack : tuple of (int, int)
         The device in DLPack's numbering.
     """
 
     def __init__(self, library: Any, ordinal: int, handle: int) -> None:
-        self._library, self.ordinal, self.dlpack = library, ordinal, (DLPACK_CUDA, ordinal)
+        self._library, self.dlpack = library, (DLPACK_CUDA, ordinal)
         self._context = ctypes.c_void_p()
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), handle)
 
