@@ -26,6 +26,7 @@ from vkssp.gpu.mask import MASK_VARIABLE
 from vkssp.gpu.recording import Recording
 from vkssp.graph.distance_type import DISTANCE_TYPES
 from vkssp.prepared.seed_groups import Groups
+from vkssp.solver import session
 
 GRAPH = prepare(road_grid(20, seed=3))
 SOURCES = np.arange(0, 400, 20)
@@ -201,6 +202,18 @@ def test_buffers_for_the_host_are_made_when_rows_go_there(exporting: Device, mon
         monkeypatch.setattr(Device, "free_bytes", lambda _: 2 * 2 * first.searches * 4 * GRAPH.num_nodes - 1)
         assert np.array_equal(solver.distances(SOURCES), expected)
         assert first.closed
+        monkeypatch.undo()
+        solver.distances_on_device(SOURCES)
+        first, _ = kept()
+        # A batch that was small enough to be kept, and is not any more.
+        monkeypatch.setattr(session, "SMALL", 0)
+        free_bytes = int((first.memory_bytes + 10_000) / session.MOST_KEPT)
+        monkeypatch.setattr(Device, "free_bytes", lambda _: free_bytes)
+        for _ in range(2):
+            solver.distances_on_device(SOURCES)
+            assert kept() == (first, 0)
+        assert np.array_equal(solver.distances(SOURCES), expected)
+        assert first.closed and solver.session.kept is None
 
 
 def noting(rows: Any, bound: list[bool]) -> Any:

@@ -69,8 +69,8 @@ Patience = Callable[[], int]
 #: `Algorithm.search`, or what takes its place.
 Search = Callable[..., Outcome]
 _NO_ARCS = np.zeros(0, np.int64)
-# A batch is kept for the next table up to this part of a device's free memory.
-_MOST_KEPT = 0.125
+#: A batch is kept for the next table up to this part of a device's free memory.
+MOST_KEPT = 0.125
 
 
 def is_of_pairs(place: str, pairs: int, num_nodes: int) -> bool:
@@ -169,7 +169,7 @@ class Session(Resource):
         self._workspace: Workspace | None = None
         self._pairs: PhastCpu | None = None
         self._kept: tuple[BlockResidentRows | LabelTable | SweepBatch | Rows, object] | None = None
-        self._taken = -1  # serial number of the maker that was kept last
+        self._taken = -1, 0  # serial number of the maker that was kept last, and how many resources it had
         super().__init__(owner)
         try:
             shared.hold(self._hold)
@@ -471,7 +471,7 @@ class Session(Resource):
         if kept is None:
             return None
         maker, copy = kept
-        self._taken = maker.serial
+        self._taken = maker.serial, len(maker.owned)
         if copy is not self.copy:
             maker.close()
         return maker
@@ -482,7 +482,7 @@ class Session(Resource):
         # The thread that holds the lock may search for long, or wait for this table to end.
         with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
-            if is_open and (maker.serial == self._taken or self._may_keep(maker)):
+            if is_open and ((maker.serial, len(maker.owned)) == self._taken or self._may_keep(maker)):
                 closes = self.kept
                 self._kept = maker, copy
         if closes is not None:
@@ -490,9 +490,9 @@ class Session(Resource):
 
     @staticmethod
     def _may_keep(maker: BlockResidentRows | LabelTable | SweepBatch | Rows) -> bool:
-        """Return whether a maker that has not been kept before is small; large ones need a question for free memory."""
+        """Return whether a maker that is new, or has grown, is small; large ones need a question for free memory."""
         nbytes = maker.memory_bytes
-        return nbytes <= _MOST_KEPT * SMALL or nbytes <= _MOST_KEPT * maker.device.free_bytes()
+        return nbytes <= MOST_KEPT * SMALL or nbytes <= MOST_KEPT * maker.device.free_bytes()
 
     def rows_at_once(self, rows: int, wanted: int, aggregates: Aggregates | None = None) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
@@ -708,7 +708,7 @@ class Session(Resource):
                 row[row > batch[number].question.limit] = self._unreachable
                 batch[number].settle(row)
                 number += 1
-        if sweeps.memory_bytes > max(SMALL, sweeps.device.free_bytes()) * _MOST_KEPT:
+        if sweeps.memory_bytes > max(SMALL, sweeps.device.free_bytes()) * MOST_KEPT:
             sweeps.close()
 
     def _answer_alone(self, one: Waiting) -> None:
