@@ -4,23 +4,30 @@
   scripts/time_calls.py USA-road-t.NY.gr.gz --device 0 --json calls.json
   scripts/time_calls.py road:64 --device 0 --trees 64 --pairs 100 --square 50 --table 400 300 --calls 20
 
-The graph is searched without a hierarchy by what `auto` chooses, and prepared by `phast`. Below the calls stand the
-limits: an empty submission, with a thread that sleeps until it has ended and with one that polls, and copies of bytes
-from the device to new memory of the host and to memory that is used again. Answers are compared with the compiled
-Dijkstra's.
+The graph is searched without a hierarchy by what `auto` chooses, and prepared by `phast`. Trees from one source are
+told twice: swept by levels, as the first 1,000 of a solver are, and by bundles, as those after them are. "Searched" is
+a call of `search`, whose distances stay with the solver, "left on the device" one of `distances_on_device`. Paths that
+are the only shortest ones are told apart from those with ties, by Dijkstra's distances. Below the calls stand the
+limits: an empty submission, with a thread that sleeps until it has ended and with one that polls, dispatches that wait
+for each other, and copies of bytes from the device to new memory of the host and to memory that is used again. Answers
+are compared with the compiled Dijkstra's.
+
+Each kind of call goes on for --warm-up seconds before the calls that count, since a device that rests lowers its clock.
 
 A second table says where the time of a call goes: to the host before the first submission, to the driver and the device
 (from the beginning of each submission to the end of the wait for it), to the host between submissions, and to the host
-after the last one.
+after the last one. A third one tells the time on the device by kernel, of further calls with timestamps between
+kernels.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -30,6 +37,7 @@ import numpy.typing as npt
 
 from vkssp import UNREACHABLE, Graph, QueryError, Solver, SolverPool, prepare
 from vkssp.bench.evaluation import exit_code
+from vkssp.bench.kernel_times import KernelTimes
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
 from vkssp.files import check_writable
@@ -37,7 +45,8 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
 from vkssp.gpu.host_memory import host_blocks
-from vkssp.gpu.recording import Recording
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph.distance_type import Distances
 from vkssp.options import file_name
 from vkssp.reading import read_graph
@@ -45,8 +54,18 @@ from vkssp.terminal import print_lines
 
 #: Nodes whose distances are compared with Dijkstra's, calls before those that count, and bytes of a copy.
 CHECKED, WARM_UP, COPIED = 3, 10, 256 << 20
-#: Calls whose parts are told apart, at most.
-MOST_PARTS = 100
+#: Calls whose parts are told apart, and those of many trees or whose kernels are, at most.
+MOST_PARTS, MOST_STAGES = 100, 30
+#: Dispatches in a submission, each of which waits for the one before.
+DISPATCHES = 1000
+#: Trees before a solver sweeps by bundles, see `vkssp.tunables`: never, or at once.
+SWEPT = {"by levels": -1, "by bundles": 0}
+#: Paths of each kind that are compared.
+MOST_CHECKED_PATHS = 20
+#: Sources of the paths that are told apart by ties, and targets of each.
+PATH_SOURCES, PATH_TARGETS = 16, 64
+
+Ends = tuple[int, int, int]
 
 
 def check(is_right: bool, what: str) -> None:
@@ -114,11 +133,17 @@ class Record:
     rows : list of dict
         For each kind of call its name, milliseconds of the first call and of the others (quartiles), on the device if
         known, and bytes that the host gets; of some also the parts of calls, medians of milliseconds, as `Parts` tells
-        them, and the number of submissions.
+        them, and the number of submissions, or medians of the milliseconds of kernels by their names.
+
+    Parameters
+    ----------
+    warm_up_s : float
+        Seconds of calls of each kind before those that count.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, warm_up_s: float = 0.0) -> None:
         self.rows: list[dict[str, Any]] = []
+        self._warm_up_s = warm_up_s
 
     def time(
         self,
@@ -130,21 +155,46 @@ class Record:
         nbytes: int = 0,
         device_ms: Callable[[], float] | None = None,
         parts: bool = False,
+        **more: Any,
     ) -> None:
-        """Time calls by their numbers, without what releasing their results takes; and perhaps the parts of calls."""
+        """Time calls by their numbers, without what releasing their results takes; and perhaps the parts of calls.
+
+        Without calls that warm up, none are repeated until the device is awake. What else is given goes into the row.
+        """
         call_ms, on_device = [], []
+        awake = time.perf_counter() + self._warm_up_s
         for turn in range(warm_up + calls):
+            if turn == warm_up > 0:
+                for again in itertools.count():
+                    if time.perf_counter() >= awake:
+                        break
+                    call(again % warm_up)
             began = time.perf_counter()
             result = call(turn)
             call_ms.append(1e3 * (time.perf_counter() - began))
             if device_ms is not None:
                 on_device.append(device_ms())
             del result
-        row = {"name": name, "first_ms": call_ms[0], "call_ms": quartiles(call_ms[warm_up:]), "bytes": nbytes}
+        row = {"name": name, "first_ms": call_ms[0], "call_ms": quartiles(call_ms[warm_up:]), "bytes": nbytes, **more}
         row["device_ms"] = quartiles(on_device[warm_up:]) if any(on_device) else None
         if parts:
             row["parts_ms"], row["submissions"] = self._parts_of(call, warm_up, min(calls, MOST_PARTS))
         self.rows.append(row)
+
+    def stages(self, name: str, kernels: KernelTimes, calls: int, call: Callable[[int], object]) -> None:
+        """Add a row with the times of the kernels of calls, whose recordings were made while kernels are watched."""
+        found: list[dict[str, float]] = []
+        call(0)
+        awake = time.perf_counter() + self._warm_up_s
+        while time.perf_counter() < awake:
+            call(0)
+        for turn in range(calls):
+            kernels.begin()
+            result = call(turn)
+            found.append(dict(kernels.milliseconds))
+            del result
+        stages = {kernel: float(np.median([of.get(kernel, 0.0) for of in found])) for kernel in found[-1]}
+        self.rows.append({"name": name, "stages_ms": stages})
 
     def _parts_of(self, call: Callable[[int], object], first: int, calls: int) -> tuple[list[float], int]:
         """Return medians of the parts of further calls, and the number of submissions of the last one."""
@@ -176,6 +226,7 @@ def limits(device: Device, record: Record, calls: int) -> None:
         with patch.dict(device.tuned, {"wait.polling_us": 0}):
             record.time("an empty submission, sleeping", calls, submit, warm_up=WARM_UP)
         record.time("an empty submission", calls, submit, warm_up=WARM_UP, parts=True)
+    dispatches(device, record, min(calls, MOST_STAGES))
     nbytes = min(COPIED, device.limits.allocation)
     host_blocks.forget()
     with Buffer(device, nbytes, name="the copied bytes", bound=False, shared=True) as source:
@@ -191,6 +242,34 @@ def limits(device: Device, record: Record, calls: int) -> None:
             kept.clear()
             again = "a copy to memory used before"
             record.time(again, 9, lambda _: download.read(source, [(0, nbytes)]), warm_up=3, nbytes=nbytes)
+
+
+def dispatches(device: Device, record: Record, calls: int) -> None:
+    """Time dispatches of a kernel without work, each of which waits for the one before."""
+    size = min(64, device.limits.workgroup_size)
+    with (
+        Buffer(device, 256, name="no distances") as nothing,
+        Timestamps(device, 2) as times,
+        Kernel(device, "gather", bindings=3, push_constants=3, workgroup_size=size) as gather,
+        gather.on(nothing, nothing, nothing) as bound,
+        Recording(device) as recording,
+    ):
+        with recording.record():
+            recording.barrier("all", "all")
+            recording.timestamp(times, 0)
+            recording.bind(bound)
+            recording.push(bound, 0, 0, 0)
+            for _ in range(DISPATCHES):
+                recording.dispatch(1)
+                recording.barrier()
+            recording.timestamp(times, 1)
+
+        def submit(_: int) -> None:
+            recording.submit()
+            recording.wait()
+
+        name = f"{DISPATCHES:,} dispatches, each with a barrier"
+        record.time(name, calls, submit, warm_up=3, device_ms=times.between)
 
 
 def unprepared(graph: Graph, device: Device, record: Record, args: argparse.Namespace) -> str:
@@ -222,55 +301,138 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
     some = rng.integers(0, graph.num_nodes, (2, args.pairs))
     rows, columns = (rng.integers(0, graph.num_nodes, count) for count in args.table)
     trees = rng.integers(0, graph.num_nodes, args.trees)
-    with Solver(graph, "phast", device, label_mib=0) as solver, Solver(graph, "dijkstra", "cpu") as reference:
-        solver.distance(0, 0)
+    with Solver(graph, "dijkstra", "cpu") as reference:
+        for kind in SWEPT:
+            with swept(graph, device, kind) as solver:
+                single_trees(solver, kind, nodes, record, reference)
+                if kind == "by levels":
+                    continue
+                record.time("a pair", args.calls, partial(pair, solver, nodes), **told_of(solver), warm_up=WARM_UP)
+                paths(solver, record, args, reference)
+                record.time(f"{args.pairs:,} pairs", 9, lambda _, solver=solver: solver.pairs(*some))
+                for count in args.square:
+                    sets = rng.integers(0, graph.num_nodes, (12, 2, count))
+                    name = f"a table of {count:,} by {count:,}"
+                    record.time(f"{name}, new targets", 9, partial(table_of, solver, sets))
+                    record.time(f"{name}, the same", 9, partial(table_of, solver, sets[:1]))
+                many_trees(solver, trees, record, reference, min(args.calls, MOST_STAGES))
+                name, nbytes = f"a table of {len(rows):,} by {len(columns):,}", 4 * len(rows) * len(columns)
+                make = partial(solver.table, rows, columns)
+                record.time(name, 7, lambda _, make=make: make(), nbytes=nbytes, warm_up=3)
+                found, paired = make(), solver.pairs(*some)
+                for turn in range(CHECKED):
+                    row = turn % len(rows)
+                    check(np.array_equal(found[row], reference.distances(int(rows[row]))[columns]), "row of a table")
+                    check(paired[turn % args.pairs] == reference.distance(*some[:, turn % args.pairs].tolist()), "pair")
+                    one, two = nodes[turn : turn + 2]
+                    check(solver.distance(one, two) == reference.distance(one, two), "distance of a pair")
+    stages(graph, device, record, nodes, trees, min(args.calls, MOST_STAGES))
 
-        def on_device() -> float:
-            return solver.last.device_ms if solver.last is not None else 0.0
 
-        def search(turn: int) -> None:
-            solver.search([(nodes[turn], 0)])
+@contextmanager
+def swept(graph: Graph, device: Device, kind: str) -> Iterator[Solver]:
+    """Make a solver that sweeps single trees by levels or by bundles."""
+    with (
+        patch.dict(device.tuned, {"bundles.trees": SWEPT[kind]}),
+        Solver(graph, "phast", device, label_mib=0) as solver,
+    ):
+        solver.distances(0)
+        yield solver
 
-        def read(turn: int) -> Distances:
-            return solver.distances(nodes[turn])
 
-        def pair(turn: int) -> int:
-            return solver.distance(nodes[turn], nodes[turn + 1])
+def told_of(solver: Solver) -> dict[str, Any]:
+    """Return what is told of the calls of a solver, as arguments of `Record.time`."""
+    return {"device_ms": lambda: solver.last.device_ms if solver.last is not None else 0.0, "parts": True}
 
-        def path(turn: int) -> object:
-            return solver.path(nodes[turn], nodes[turn + 1])
 
-        record.time("a tree", args.calls, search, warm_up=WARM_UP, device_ms=on_device, parts=True)
-        nbytes = 4 * graph.num_nodes
-        record.time("a tree, read", args.calls, read, nbytes=nbytes, warm_up=WARM_UP, device_ms=on_device, parts=True)
-        record.time("a pair", args.calls, pair, warm_up=WARM_UP, device_ms=on_device, parts=True)
-        record.time("a path", args.calls, path, warm_up=WARM_UP, parts=True)
-        record.time(f"{args.pairs:,} pairs", 9, lambda _: solver.pairs(*some))
-        for count in args.square:
-            sets, name = rng.integers(0, graph.num_nodes, (12, 2, count)), f"a table of {count:,} by {count:,}"
-            record.time(f"{name}, new targets", 9, partial(table_of, solver, sets))
-            record.time(f"{name}, the same", 9, partial(table_of, solver, sets[:1]))
-        nbytes *= args.trees
-        record.time(f"{args.trees:,} trees", 7, lambda _: solver.distances(trees), nbytes=nbytes, warm_up=3)
+def pair(solver: Solver, nodes: list[int], turn: int) -> int:
+    """Find the distance between two nodes."""
+    return solver.distance(nodes[turn], nodes[turn + 1])
 
-        def in_chunks(_: int) -> None:
-            for _ in solver.distances(trees, chunked=True):
-                pass
 
-        record.time(f"{args.trees:,} trees by blocks", 7, in_chunks, nbytes=nbytes, warm_up=3)
-        name = f"a table of {len(rows):,} by {len(columns):,}"
-        nbytes = 4 * len(rows) * len(columns)
-        record.time(name, 7, lambda _: solver.table(rows, columns), nbytes=nbytes, warm_up=3)
-        found, paired = solver.table(rows, columns), solver.pairs(*some)
-        all_trees = solver.distances(trees)
-        for turn in range(CHECKED):
-            row, tree = turn % len(rows), turn % len(trees)
-            check(np.array_equal(found[row], reference.distances(int(rows[row]))[columns]), "row of a table")
-            check(paired[turn % args.pairs] == reference.distance(*some[:, turn % args.pairs].tolist()), "pair")
-            check(np.array_equal(all_trees[tree], reference.distances(int(trees[tree]))), "tree")
-            one, two = nodes[turn : turn + 2]
-            check(solver.distance(one, two) == reference.distance(one, two) == solver.path(one, two).weight, "path")
-            check(np.array_equal(solver.distances(one), reference.distances(one)), f"distances from {one}")
+def single_trees(solver: Solver, kind: str, nodes: list[int], record: Record, reference: Solver) -> None:
+    """Time trees from one source each."""
+    nbytes, calls, told = 4 * solver.graph.num_nodes, len(nodes) - WARM_UP - 1, {"warm_up": WARM_UP, **told_of(solver)}
+    record.time(f"a tree {kind}, searched", calls, lambda turn: solver.search([(nodes[turn], 0)]), **told)
+    name = f"a tree {kind}, left on the device"
+    record.time(name, calls, lambda turn: solver.distances_on_device(nodes[turn]), **told)
+    read: Callable[[int], Distances] = lambda turn: solver.distances(nodes[turn])  # noqa: E731
+    record.time(f"a tree {kind}, to the host", calls, read, nbytes=nbytes, **told)
+    for node in nodes[:CHECKED]:
+        expected = reference.distances(node)
+        check(np.array_equal(solver.distances(node), expected), f"distances from {node}")
+        check(
+            np.array_equal(solver.distances_on_device(node).numpy(), expected), f"distances on the device from {node}"
+        )
+
+
+def many_trees(solver: Solver, sources: npt.NDArray[np.int64], record: Record, reference: Solver, calls: int) -> None:
+    """Time trees from many sources at once."""
+    name, nbytes = f"{len(sources):,} trees", 4 * len(sources) * solver.graph.num_nodes
+    record.time(
+        f"{name}, left on the device", calls, lambda _: solver.distances_on_device(sources), warm_up=3, parts=True
+    )
+    record.time(f"{name} to the host", 7, lambda _: solver.distances(sources), nbytes=nbytes, warm_up=3)
+
+    def in_chunks(_: int) -> None:
+        for _ in solver.distances(sources, chunked=True):
+            pass
+
+    record.time(f"{name} to the host by blocks", 7, in_chunks, nbytes=nbytes, warm_up=3)
+    on_host, on_device = solver.distances(sources), solver.distances_on_device(sources).numpy()
+    check(np.array_equal(on_host, on_device), "trees on the device")
+    for place, source in enumerate(sources[:CHECKED].tolist()):
+        check(np.array_equal(on_host[place], reference.distances(source)), "tree")
+
+
+def stages(
+    graph: Graph, device: Device, record: Record, nodes: list[int], sources: npt.NDArray[np.int64], calls: int
+) -> None:
+    """Time the kernels of a tree and of many trees that stay on the device."""
+    with KernelTimes(device) as kernels, kernels.watch():
+        for kind in SWEPT:
+            with swept(graph, device, kind) as solver:
+                search: Callable[[int], object] = lambda turn, solver=solver: solver.search([(nodes[turn], 0)])  # noqa: E731
+                record.stages(f"a tree {kind}, searched", kernels, calls, search)
+                if kind == "by levels":  # for many trees at once it does not matter
+                    name = f"{len(sources):,} trees, left on the device"
+                    together: Callable[[int], object] = lambda _, solver=solver: solver.distances_on_device(sources)  # noqa: E731
+                    record.stages(name, kernels, calls, together)
+
+
+def paths(solver: Solver, record: Record, args: argparse.Namespace, reference: Solver) -> None:
+    """Time paths that are the only shortest ones, and those with ties."""
+    unique, tied = pairs_by_ties(solver.graph, reference, args.seed)
+    for name, pairs in (("a path, the only shortest one", unique), ("a path with ties", tied)):
+        if not pairs:
+            continue
+        find: Callable[[int], object] = lambda turn, pairs=pairs: solver.path(*pairs[turn % len(pairs)][:2])  # noqa: E731
+        record.time(name, args.calls, find, warm_up=WARM_UP, parts=True, pairs=len(pairs))
+        for source, target, weight in pairs[:MOST_CHECKED_PATHS]:
+            found = solver.path(source, target)
+            whole = int(solver.graph.weight[found.arcs].sum(dtype=np.int64))
+            check(found.weight == whole == weight, f"path from {source} to {target}")
+
+
+def pairs_by_ties(graph: Graph, reference: Solver, seed: int) -> tuple[list[Ends], list[Ends]]:
+    """Return random pairs with a single shortest path, and those with several; with the weight of the path."""
+    rng, found = np.random.default_rng(seed), (list[Ends](), list[Ends]())
+    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    for source in rng.choice(joined(graph), PATH_SOURCES).tolist():
+        distance = reference.distances(source)
+        through = distance[tail].astype(np.uint64) + graph.weight
+        arcs = np.flatnonzero((distance[tail] != UNREACHABLE) & (through == distance[head]) & (tail != head))
+        count, parent = np.bincount(head[arcs], minlength=graph.num_nodes), np.zeros(graph.num_nodes, np.int64)
+        parent[head[arcs]] = tail[arcs]
+        targets = rng.choice(np.flatnonzero(distance != UNREACHABLE), PATH_TARGETS)
+        for target in targets.tolist():
+            node = target
+            while node != source and count[node] == 1:
+                node = int(parent[node])
+            found[int(node != source)].append((source, target, int(distance[target])))
+    for of_kind in found:
+        rng.shuffle(of_kind)
+    return found
 
 
 def pooled(graph: Graph, devices: str, record: Record, args: argparse.Namespace) -> None:
@@ -327,6 +489,7 @@ def report(result: dict[str, Any]) -> list[str]:
     of = [
         (row["name"], spread(row["call_ms"]), spread(row["device_ms"]), number(row["first_ms"]), rate(row))
         for row in result["rows"]
+        if "call_ms" in row
     ]
     parts = ("", "before", "driver and device", "between", "after", "submissions")
     told = [
@@ -334,7 +497,29 @@ def report(result: dict[str, Any]) -> list[str]:
         for row in result["rows"]
         if "parts_ms" in row
     ]
-    return [*lines, *table(header, of), "", "where the time goes, milliseconds, medians", "", *table(parts, told)]
+    some = [f"{row['name']}: {row['pairs']:,} pairs in turn" for row in result["rows"] if "pairs" in row]
+    lines += [
+        *table(header, of),
+        "",
+        *some,
+        "",
+        "where the time goes, milliseconds, medians",
+        "",
+        *table(parts, told),
+        "",
+    ]
+    kernels = [
+        (row["name"], *of_kernel)
+        for row in result["rows"]
+        if "stages_ms" in row
+        for of_kernel in [("all", number(sum(row["stages_ms"].values()))), *map(told_kernel, row["stages_ms"].items())]
+    ]
+    return [*lines, "on the device, milliseconds, medians", "", *table(("", "kernel", "ms"), kernels)]
+
+
+def told_kernel(of: tuple[str, float]) -> tuple[str, str]:
+    """Return the cells of a kernel and its time."""
+    return of[0], number(of[1])
 
 
 def main() -> int:
@@ -348,6 +533,8 @@ def main() -> int:
     parser.add_argument("--square", type=int, nargs="+", default=[100, 1000], metavar="N", help=tables)
     what, sizes = "rows and columns of a large table (default: 40000 10000)", [40_000, 10_000]
     parser.add_argument("--table", type=int, nargs=2, default=sizes, metavar=("S", "T"), help=what)
+    awake = "seconds of calls of each kind before those that count (default: %(default)s)"
+    parser.add_argument("--warm-up", type=float, default=0.5, metavar="S", help=awake)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest)")
     parser.add_argument("--pool", metavar="DEVICES", help="also the large table by several devices, as 'all' or '0,1'")
@@ -355,11 +542,11 @@ def main() -> int:
     args = parser.parse_args()
 
     def run() -> None:
-        if min(args.calls, args.trees, args.pairs, *args.square, *args.table) < 1 or args.seed < 0:
-            raise QueryError("--calls, --trees, --pairs, --square and --table take 1 or more, --seed 0 or more")
+        if min(args.calls, args.trees, args.pairs, *args.square, *args.table) < 1 or min(args.seed, args.warm_up) < 0:
+            raise QueryError("--calls, --trees, --pairs, --square and --table take 1 or more, all others 0 or more")
         if args.json_file:
             check_writable(args.json_file, args.graph, content="JSON")
-        graph, record = read_graph(args.graph), Record()
+        graph, record = read_graph(args.graph), Record(args.warm_up)
         if not graph.num_nodes:
             raise QueryError(f"{args.graph} has no nodes; give another graph")
         if graph.hierarchy is not None:

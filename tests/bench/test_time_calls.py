@@ -10,18 +10,35 @@ import numpy as np
 import pytest
 
 from tests.support.scripts import load_script, run_script
-from vkssp import Solver
+from vkssp import Graph, Solver
 
 for module in ("numba", "pymetis"):
     pytest.importorskip(module)
 
-FEW = ["--device", "0", "--calls", "3", "--trees", "9", "--table", "7", "5", "--pairs", "9", "--square", "5"]
+FEW = [
+    "--device",
+    "0",
+    "--calls",
+    "3",
+    "--trees",
+    "9",
+    "--table",
+    "7",
+    "5",
+    "--pairs",
+    "9",
+    "--square",
+    "5",
+    "--warm-up",
+    "0",
+]
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> object:
-    """Return the script as a module that copies few bytes."""
+    """Return the script as a module that copies few bytes, and has few dispatches."""
     script = load_script("time_calls")
+    monkeypatch.setattr(script, "DISPATCHES", 20)
     monkeypatch.setattr(script, "COPIED", 5 << 20)
     return script
 
@@ -34,11 +51,19 @@ def test_calls_are_timed(
     monkeypatch.setattr(sys, "argv", ["time_calls", "road:9", *FEW, "--json", str(file)])
     assert small.main() == 0  # type: ignore[attr-defined]
     rows, told = json.loads(file.read_text())["rows"], capsys.readouterr().out
-    assert all(0 < row["call_ms"][1] <= row["call_ms"][0] <= row["call_ms"][2] for row in rows)
-    assert {"a tree", "a pair", "an empty submission", "a table of 7 by 5"} <= {row["name"] for row in rows}
+    times = [row["call_ms"] for row in rows if "call_ms" in row]
+    assert all(0 < low <= middle <= high for middle, low, high in times)
+    names = {f"a tree {kind}, {where}" for kind in ("by levels", "by bundles") for where in ("searched", "to the host")}
+    names |= {"a pair", "an empty submission", "a table of 7 by 5", "9 trees, left on the device"}
+    assert names <= {row["name"] for row in rows}
     assert all(row["name"] in told for row in rows)
+    kernels = {row["name"]: row["stages_ms"] for row in rows if "stages_ms" in row}
+    assert {"phast_upward", "phast_sweep"} <= kernels["a tree by levels, searched"].keys()
+    assert {"phast_upward_many", "phast_sweep_many", "phast_rows"} <= kernels["9 trees, left on the device"].keys()
+    assert all(0 < milliseconds < 1000 for of in kernels.values() for milliseconds in of.values())
     submissions = {row["name"]: row["submissions"] for row in rows if "parts_ms" in row}
-    assert submissions["a tree"] == submissions["a pair"] == submissions["a path"] == 1
+    assert submissions["a tree by levels, searched"] == submissions["a pair"] == 1
+    assert submissions["a path, the only shortest one"] == 1
     parts = {row["name"]: row["parts_ms"] for row in rows if "parts_ms" in row}
     assert all(0 <= part < 1000 for of_call in parts.values() for part in of_call) and parts["a pair"][1] > 0
 
@@ -55,3 +80,14 @@ def test_a_wrong_distance_ends_the_script(small: object, monkeypatch: pytest.Mon
 def test_wrong_arguments() -> None:
     refused = run_script("time_calls", "road:4", "--trees", "0")
     assert refused.returncode == 2 and "--trees" in refused.stderr
+
+
+def test_pairs_with_ties_are_told_from_those_without(small: object) -> None:
+    # A square with a tail: two shortest paths lead to the corner opposite of 0 and to what hangs on it.
+    ends = ([0, 0, 1, 2, 3, 4], [1, 2, 3, 3, 4, 0])
+    graph = Graph.from_edges(*ends, [1, 2, 2, 1, 5, 9], num_nodes=5)
+    with Solver(graph, "dijkstra", "cpu") as reference:
+        unique, tied = small.pairs_by_ties(graph, reference, 1)  # type: ignore[attr-defined]
+    several = {(0, 3), (0, 4), (4, 3)}
+    assert {(one, other) for one, other, _ in tied} == several
+    assert not several & {(one, other) for one, other, _ in unique} and (0, 1, 1) in unique and (4, 2, 11) in unique
