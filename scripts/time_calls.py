@@ -309,7 +309,7 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
                     continue
                 record.time("a pair", args.calls, partial(pair, solver, nodes), **told_of(solver), warm_up=WARM_UP)
                 paths(solver, record, args, reference)
-                record.time(f"{args.pairs:,} pairs", 9, lambda _, solver=solver: solver.pairs(*some))
+                record.time(f"{args.pairs:,} pairs", 9, same(partial(solver.pairs, *some)))
                 for count in args.square:
                     sets = rng.integers(0, graph.num_nodes, (12, 2, count))
                     name = f"a table of {count:,} by {count:,}"
@@ -318,7 +318,7 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
                 many_trees(solver, trees, record, reference, min(args.calls, MOST_STAGES))
                 name, nbytes = f"a table of {len(rows):,} by {len(columns):,}", 4 * len(rows) * len(columns)
                 make = partial(solver.table, rows, columns)
-                record.time(name, 7, lambda _, make=make: make(), nbytes=nbytes, warm_up=3)
+                record.time(name, 7, same(make), nbytes=nbytes, warm_up=3)
                 found, paired = make(), solver.pairs(*some)
                 for turn in range(CHECKED):
                     row = turn % len(rows)
@@ -345,38 +345,55 @@ def told_of(solver: Solver) -> dict[str, Any]:
     return {"device_ms": lambda: solver.last.device_ms if solver.last is not None else 0.0, "parts": True}
 
 
+def same(call: Callable[[], object]) -> Callable[[int], object]:
+    """Return a function of the number of a call that makes the same call each time."""
+    return lambda _: call()
+
+
+def search(solver: Solver, nodes: list[int], turn: int) -> None:
+    """Find the distances from a node, and leave them with the solver."""
+    solver.search([(nodes[turn], 0)])
+
+
+def path(solver: Solver, pairs: list[Ends], turn: int) -> object:
+    """Find a shortest path."""
+    return solver.path(*pairs[turn % len(pairs)][:2])
+
+
 def pair(solver: Solver, nodes: list[int], turn: int) -> int:
     """Find the distance between two nodes."""
-    return solver.distance(nodes[turn], nodes[turn + 1])
+    return int(solver.distance(nodes[turn], nodes[turn + 1]))
 
 
 def single_trees(solver: Solver, kind: str, nodes: list[int], record: Record, reference: Solver) -> None:
     """Time trees from one source each."""
-    nbytes, calls, told = 4 * solver.graph.num_nodes, len(nodes) - WARM_UP - 1, {"warm_up": WARM_UP, **told_of(solver)}
-    record.time(f"a tree {kind}, searched", calls, lambda turn: solver.search([(nodes[turn], 0)]), **told)
-    name = f"a tree {kind}, left on the device"
-    record.time(name, calls, lambda turn: solver.distances_on_device(nodes[turn]), **told)
-    read: Callable[[int], Distances] = lambda turn: solver.distances(nodes[turn])  # noqa: E731
-    record.time(f"a tree {kind}, to the host", calls, read, nbytes=nbytes, **told)
+    calls, told = len(nodes) - WARM_UP - 1, {"warm_up": WARM_UP, **told_of(solver)}
+    record.time(f"a tree {kind}, searched", calls, partial(search, solver, nodes), **told)
+
+    def left(turn: int) -> object:
+        return solver.distances_on_device(nodes[turn])
+
+    def read(turn: int) -> Distances:
+        return solver.distances(nodes[turn])
+
+    record.time(f"a tree {kind}, left on the device", calls, left, **told)
+    record.time(f"a tree {kind}, to the host", calls, read, nbytes=4 * solver.graph.num_nodes, **told)
     for node in nodes[:CHECKED]:
-        expected = reference.distances(node)
+        expected, on_device = reference.distances(node), solver.distances_on_device(node).numpy()
         check(np.array_equal(solver.distances(node), expected), f"distances from {node}")
-        check(
-            np.array_equal(solver.distances_on_device(node).numpy(), expected), f"distances on the device from {node}"
-        )
+        check(np.array_equal(on_device, expected), f"distances from {node} on the device")
 
 
 def many_trees(solver: Solver, sources: npt.NDArray[np.int64], record: Record, reference: Solver, calls: int) -> None:
     """Time trees from many sources at once."""
     name, nbytes = f"{len(sources):,} trees", 4 * len(sources) * solver.graph.num_nodes
-    record.time(
-        f"{name}, left on the device", calls, lambda _: solver.distances_on_device(sources), warm_up=3, parts=True
-    )
-    record.time(f"{name} to the host", 7, lambda _: solver.distances(sources), nbytes=nbytes, warm_up=3)
+    left, read = same(partial(solver.distances_on_device, sources)), same(partial(solver.distances, sources))
+    record.time(f"{name}, left on the device", calls, left, warm_up=3, parts=True)
+    record.time(f"{name} to the host", 7, read, nbytes=nbytes, warm_up=3)
 
     def in_chunks(_: int) -> None:
-        for _ in solver.distances(sources, chunked=True):
-            pass
+        for rows in solver.distances(sources, chunked=True):
+            del rows
 
     record.time(f"{name} to the host by blocks", 7, in_chunks, nbytes=nbytes, warm_up=3)
     on_host, on_device = solver.distances(sources), solver.distances_on_device(sources).numpy()
@@ -392,12 +409,10 @@ def stages(
     with KernelTimes(device) as kernels, kernels.watch():
         for kind in SWEPT:
             with swept(graph, device, kind) as solver:
-                search: Callable[[int], object] = lambda turn, solver=solver: solver.search([(nodes[turn], 0)])  # noqa: E731
-                record.stages(f"a tree {kind}, searched", kernels, calls, search)
+                record.stages(f"a tree {kind}, searched", kernels, calls, partial(search, solver, nodes))
                 if kind == "by levels":  # for many trees at once it does not matter
                     name = f"{len(sources):,} trees, left on the device"
-                    together: Callable[[int], object] = lambda _, solver=solver: solver.distances_on_device(sources)  # noqa: E731
-                    record.stages(name, kernels, calls, together)
+                    record.stages(name, kernels, calls, same(partial(solver.distances_on_device, sources)))
 
 
 def paths(solver: Solver, record: Record, args: argparse.Namespace, reference: Solver) -> None:
@@ -406,8 +421,7 @@ def paths(solver: Solver, record: Record, args: argparse.Namespace, reference: S
     for name, pairs in (("a path, the only shortest one", unique), ("a path with ties", tied)):
         if not pairs:
             continue
-        find: Callable[[int], object] = lambda turn, pairs=pairs: solver.path(*pairs[turn % len(pairs)][:2])  # noqa: E731
-        record.time(name, args.calls, find, warm_up=WARM_UP, parts=True, pairs=len(pairs))
+        record.time(name, args.calls, partial(path, solver, pairs), warm_up=WARM_UP, parts=True, pairs=len(pairs))
         for source, target, weight in pairs[:MOST_CHECKED_PATHS]:
             found = solver.path(source, target)
             whole = int(solver.graph.weight[found.arcs].sum(dtype=np.int64))
@@ -426,8 +440,8 @@ def pairs_by_ties(graph: Graph, reference: Solver, seed: int) -> tuple[list[Ends
         parent[head[arcs]] = tail[arcs]
         targets = rng.choice(np.flatnonzero(distance != UNREACHABLE), PATH_TARGETS)
         for target in targets.tolist():
-            node = target
-            while node != source and count[node] == 1:
+            node = int(target)
+            while node != source and int(count[node]) == 1:
                 node = int(parent[node])
             found[int(node != source)].append((source, target, int(distance[target])))
     for of_kind in found:

@@ -4,10 +4,13 @@
   scripts/time_routes.py iceland.graph                                  the parts of a route
   scripts/time_routes.py iceland.graph --device 0 --algorithm phast --together 100
 
-The parts are those apart from the search: places, path of the legs, points, steps, and the text of it. Routes at once
-are compared with those that are found one after the other: their arcs, figures and points. Their parts are the checks
-of places with snapping, phantom nodes and what else comes before and after the search, the search with unpacking,
-lengths with durations, and points. The places are random nodes, moved by some 50 m.
+The parts are those apart from the search: places, path of the legs, points, steps, and the text of it.
+
+Routes at once are compared with those that are found one after the other: their arcs, figures and points. Then they are
+timed alone, with nothing but other calls of their kind between, after --warm-up seconds of them; their parts are the
+checks of places with snapping, phantom nodes and what else comes before and after the search, the search with
+unpacking, lengths with durations, and points. At last they take turns with routes one by one, which leave other data in
+the caches. The places are random nodes, moved by some 50 m.
 """
 
 from __future__ import annotations
@@ -15,20 +18,27 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from vkssp import NoRouteError, Route, Router, read_graph
+from vkssp.bench.measuring import where_and_when
+from vkssp.bench.result import save_result
+from vkssp.options import file_name
 from vkssp.routing.geojson import route_json
 from vkssp.routing.routes import find_pairs
 from vkssp.terminal import print_lines
 
 #: Parts of routes at once.
 PARTS_AT_ONCE = ("places, and snapping", "phantom nodes, and paths", "search, and unpacking", "lengths", "points")
+#: Routes at once with nothing between: their name in tables, and how many runs of them count at least.
+ALONE, FEWEST_ALONE = "at once, nothing between", 30
 PARTS = ("search", "route, without the search", "points", "steps", "text, without steps", "text, with steps")
+
+Row = dict[str, Any]
 
 
 class TimedSolver:
@@ -96,10 +106,9 @@ def at_once(router: Router, pairs: Any) -> Any:
     return routes
 
 
-def parts_at_once(router: Router, pairs: Any, repetitions: int) -> list[str]:
-    """Return the milliseconds of the parts of routes at once, medians."""
-    router.solver = solver = TimedSolver(router.solver)  # type: ignore[assignment]
-    seconds, find = 0.0, find_pairs
+def parts_at_once(router: Router, pairs: Any, repetitions: int, warm_up_s: float) -> list[Row]:
+    """Return the milliseconds of routes at once and of their parts, with nothing else between."""
+    solver, seconds, find = TimedSolver(router.solver), 0.0, find_pairs
 
     def timed_find(*given: Any) -> Any:
         nonlocal seconds
@@ -108,20 +117,33 @@ def parts_at_once(router: Router, pairs: Any, repetitions: int) -> list[str]:
         seconds += time.perf_counter() - began
         return found
 
-    rows = []
-    with patch("vkssp.routing.router.find_pairs", timed_find):
+    found, processor, awake = list[tuple[float, ...]](), list[float](), time.perf_counter() + warm_up_s
+    timing = patch("vkssp.routing.router.find_pairs", timed_find)
+    with timing, patch.object(router, "solver", solver):
+        while time.perf_counter() < awake:
+            at_once(router, pairs)
         for _ in range(repetitions):
-            solver.seconds = seconds = 0.0
+            solver.seconds, seconds, of_process = 0.0, 0.0, time.process_time()
             whole, routes = timed(lambda: router.routes(pairs[:, 0], pairs[:, 1]))
             lengths, _ = timed(lambda routes=routes: (routes.distance_m, routes.duration_s))  # type: ignore[misc]
             points, _ = timed(lambda routes=routes: routes.points)  # type: ignore[misc]
             search, paths = 1e3 * solver.seconds, 1e3 * seconds
-            rows.append((whole - paths, paths - search, search, lengths, points))
-    return [f"{part:28} {half:8.3f}" for part, half in zip(PARTS_AT_ONCE, np.median(rows, axis=0), strict=True)]
+            parts = whole - paths, paths - search, search, lengths, points
+            processor.append(1e3 * (time.process_time() - of_process))
+            found.append((sum(parts), *parts))
+    whole_ms, *of_parts = zip(*found, strict=True)
+    parts_ms = zip(PARTS_AT_ONCE, of_parts, strict=True)
+    return [row(ALONE, whole_ms, processor), *(row(f"  {name}", times) for name, times in parts_ms)]
 
 
-def compare(router: Router, pairs: Any, repetitions: int) -> list[str]:
-    """Return the times of routes at once and one after the other, in turn, once the answers are known to be equal."""
+def row(name: str, times: Sequence[float], processor: Sequence[float] = ()) -> Row:
+    """Return the median of some milliseconds and their quartiles, and the median of the processor's milliseconds."""
+    found = {"name": name, "call_ms": [float(np.quantile(times, part)) for part in (0.5, 0.25, 0.75)]}
+    return found | ({"processor_ms": float(np.median(processor))} if processor else {})
+
+
+def compare(router: Router, pairs: Any, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the times of routes at once, alone and in turn with single ones, once all are known to be equal."""
     alone, together = one_by_one(router, pairs), at_once(router, pairs)
     points, first = together.points
     for number, (one, route) in enumerate(zip(alone, together, strict=True)):
@@ -133,20 +155,29 @@ def compare(router: Router, pairs: Any, repetitions: int) -> list[str]:
             is_same &= np.array_equal(one.points, along) and one.distance_m == together.distance_m[number]
         if not is_same:
             raise SystemExit(f"wrong route of pair {number}")
-    rows = []
-    for name, find in (("one by one", one_by_one), ("at once", at_once)):
-        rows.append((name, find, list[tuple[float, float]]()))
-    for _ in range(repetitions):
-        for _, find, times in rows:
-            began, of_process = time.perf_counter(), time.process_time()
-            find(router, pairs)
-            times.append((1e3 * (time.perf_counter() - began), 1e3 * (time.process_time() - of_process)))
-    routed = int(together.has_route.sum())
-    lines = [
-        f"{len(alone)} pairs, {routed} with a route, all of them equal; milliseconds in all: median, processor time"
+    rows = parts_at_once(router, pairs, max(args.repetitions, FEWEST_ALONE), args.warm_up)
+    in_turn = {"one by one, in turn": one_by_one, "at once, in turn": at_once}
+    times: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in in_turn}
+    for _ in range(args.repetitions):
+        for name, find in in_turn.items():
+            of_process, (by_clock, processor) = time.process_time(), times[name]
+            by_clock.append(timed(lambda find=find: find(router, pairs))[0])  # type: ignore[misc]
+            processor.append(1e3 * (time.process_time() - of_process))
+    rows += [row(name, *of) for name, of in times.items()]
+    return {"pairs": len(alone), "routed": int(together.has_route.sum()), "rows": rows}
+
+
+def report(result: dict[str, Any]) -> list[str]:
+    """Return the table."""
+    return [
+        f"{result['device']['name']}, {result['commit']}; {result['graph']}, {result['algorithm']}: {result['pairs']} "
+        f"pairs, {result['routed']} with a route, all equal; milliseconds in all: median, quartiles, the processor's",
+        *(
+            "{:28} {:8.3f} ({:.3f}..{:.3f})".format(of["name"], *of["call_ms"])
+            + (f" {of['processor_ms']:8.3f}" if "processor_ms" in of else "")
+            for of in result["rows"]
+        ),
     ]
-    lines += ["{:28} {:8.3f} {:8.3f}".format(name, *np.median(times, axis=0)) for name, _, times in rows]
-    return [*lines, "of those at once:", *parts_at_once(router, pairs, repetitions)]
 
 
 def main() -> int:
@@ -158,6 +189,9 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=7, metavar="N", help="runs of each, the best counts")
     parser.add_argument("--algorithm", default="dijkstra", help="algorithm of the searches (default: dijkstra)")
     parser.add_argument("--device", default="cpu", help="device of the searches (default: cpu)")
+    awake = "seconds of routes at once before those that count (default: %(default)s)"
+    parser.add_argument("--warm-up", type=float, default=0.5, metavar="S", help=awake)
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE", help="of routes at once")
     args = parser.parse_args()
     graph = read_graph(args.graph)
     nodes = np.stack([graph.lat, graph.lon], axis=1)
@@ -169,7 +203,11 @@ def main() -> int:
     milliseconds = []
     with Router(graph, args.algorithm, args.device) as router:
         if args.together:
-            print_lines(compare(router, places, args.repetitions))
+            result = compare(router, places, args) | where_and_when(router.solver.session.shared.device)  # type: ignore[union-attr]
+            result |= {"graph": args.graph, "algorithm": args.algorithm}
+            if args.json_file:
+                save_result(args.json_file, result)
+            print_lines(report(result))
             return 0
         router.solver = solver = TimedSolver(router.solver)  # type: ignore[assignment]
         for ends in places.tolist():
