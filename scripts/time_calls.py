@@ -63,7 +63,7 @@ SWEPT = {"by levels": -1, "by bundles": 0}
 #: Paths of each kind that are compared.
 MOST_CHECKED_PATHS = 20
 #: Sources of the paths that are told apart by ties, and targets of each.
-PATH_SOURCES, PATH_TARGETS = 16, 64
+PATH_SOURCES, PATH_TARGETS = 64, 16
 
 Ends = tuple[int, int, int]
 
@@ -155,11 +155,13 @@ class Record:
         nbytes: int = 0,
         device_ms: Callable[[], float] | None = None,
         parts: bool = False,
+        before: Callable[[int], object] | None = None,
         **more: Any,
     ) -> None:
         """Time calls by their numbers, without what releasing their results takes; and perhaps the parts of calls.
 
-        Without calls that warm up, none are repeated until the device is awake. What else is given goes into the row.
+        Without calls that warm up, none are repeated until the device is awake. A call before each, which may be given,
+        is not timed. What else is given goes into the row.
         """
         call_ms, on_device = [], []
         awake = time.perf_counter() + self._warm_up_s
@@ -168,7 +170,11 @@ class Record:
                 for again in itertools.count():
                     if time.perf_counter() >= awake:
                         break
+                    if before is not None:
+                        before(again % warm_up)
                     call(again % warm_up)
+            if before is not None:
+                before(turn)
             began = time.perf_counter()
             result = call(turn)
             call_ms.append(1e3 * (time.perf_counter() - began))
@@ -178,7 +184,7 @@ class Record:
         row = {"name": name, "first_ms": call_ms[0], "call_ms": quartiles(call_ms[warm_up:]), "bytes": nbytes, **more}
         row["device_ms"] = quartiles(on_device[warm_up:]) if any(on_device) else None
         if parts:
-            row["parts_ms"], row["submissions"] = self._parts_of(call, warm_up, min(calls, MOST_PARTS))
+            row["parts_ms"], row["submissions"] = self._parts_of(call, before, warm_up, min(calls, MOST_PARTS))
         self.rows.append(row)
 
     def stages(self, name: str, kernels: KernelTimes, calls: int, call: Callable[[int], object]) -> None:
@@ -196,11 +202,15 @@ class Record:
         stages = {kernel: float(np.median([of.get(kernel, 0.0) for of in found])) for kernel in found[-1]}
         self.rows.append({"name": name, "stages_ms": stages})
 
-    def _parts_of(self, call: Callable[[int], object], first: int, calls: int) -> tuple[list[float], int]:
+    def _parts_of(
+        self, call: Callable[[int], object], before: Callable[[int], object] | None, first: int, calls: int
+    ) -> tuple[list[float], int]:
         """Return medians of the parts of further calls, and the number of submissions of the last one."""
         clock, found = Parts(), []
         with clock.watch():
             for turn in range(first, first + calls):
+                if before is not None:
+                    before(turn)
                 clock.begin()
                 result = call(turn)
                 found.append(clock.end())
@@ -416,12 +426,22 @@ def stages(
 
 
 def paths(solver: Solver, record: Record, args: argparse.Namespace, reference: Solver) -> None:
-    """Time paths that are the only shortest ones, and those with ties."""
+    """Time paths that are the only shortest ones, and those with ties, after one of the others and after each other.
+
+    After some paths with ties a device does not look for a single shortest path any more.
+    """
     unique, tied = pairs_by_ties(solver.graph, reference, args.seed)
-    for name, pairs in (("a path, the only shortest one", unique), ("a path with ties", tied)):
-        if not pairs:
+    kinds = (
+        ("a path, the only shortest one", unique, None),
+        ("a path with ties, after one without", tied, unique),
+        ("a path with ties, after others", tied, None),
+    )
+    for name, pairs, others in kinds:
+        if not pairs or (others is not None and not others):
             continue
-        record.time(name, args.calls, partial(path, solver, pairs), warm_up=WARM_UP, parts=True, pairs=len(pairs))
+        before = None if others is None else partial(path, solver, others)
+        told: dict[str, Any] = {"warm_up": WARM_UP, "parts": True, "before": before, "pairs": len(pairs)}
+        record.time(name, args.calls, partial(path, solver, pairs), **told)
         for source, target, weight in pairs[:MOST_CHECKED_PATHS]:
             found = solver.path(source, target)
             whole = int(solver.graph.weight[found.arcs].sum(dtype=np.int64))
@@ -429,12 +449,19 @@ def paths(solver: Solver, record: Record, args: argparse.Namespace, reference: S
 
 
 def pairs_by_ties(graph: Graph, reference: Solver, seed: int) -> tuple[list[Ends], list[Ends]]:
-    """Return random pairs with a single shortest path, and those with several; with the weight of the path."""
+    """Return random pairs with a single shortest path, and those with several; with the weight of the path.
+
+    Arcs between the same nodes count as one, the lightest.
+    """
     rng, found = np.random.default_rng(seed), (list[Ends](), list[Ends]())
-    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    several = np.lexsort((graph.weight, graph.head, graph.tail))  # of arcs between the same nodes the lightest first
+    tail, head, weight = (of[several].astype(np.int64) for of in (graph.tail, graph.head, graph.weight))
+    is_first = np.ones(len(tail), np.bool_)
+    is_first[1:] = (tail[1:] != tail[:-1]) | (head[1:] != head[:-1])
+    tail, head, weight = tail[is_first], head[is_first], weight[is_first]
     for source in rng.choice(joined(graph), PATH_SOURCES).tolist():
         distance = reference.distances(source)
-        through = distance[tail].astype(np.uint64) + graph.weight
+        through = distance[tail].astype(np.int64) + weight
         arcs = np.flatnonzero((distance[tail] != UNREACHABLE) & (through == distance[head]) & (tail != head))
         count, parent = np.bincount(head[arcs], minlength=graph.num_nodes), np.zeros(graph.num_nodes, np.int64)
         parent[head[arcs]] = tail[arcs]

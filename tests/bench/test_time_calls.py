@@ -84,8 +84,9 @@ def test_wrong_arguments() -> None:
 
 def test_pairs_with_ties_are_told_from_those_without(small: object) -> None:
     # A square with a tail: two shortest paths lead to the corner opposite of 0 and to what hangs on it.
-    ends = ([0, 0, 1, 2, 3, 4], [1, 2, 3, 3, 4, 0])
-    graph = Graph.from_edges(*ends, [1, 2, 2, 1, 5, 9], num_nodes=5)
+    # Another arc from 0 to 1, just as light, makes no other path.
+    ends = ([0, 0, 1, 2, 3, 4, 0], [1, 2, 3, 3, 4, 0, 1])
+    graph = Graph.from_edges(*ends, [1, 2, 2, 1, 5, 9, 1], num_nodes=5)
     with Solver(graph, "dijkstra", "cpu") as reference:
         unique, tied = small.pairs_by_ties(graph, reference, 1)  # type: ignore[attr-defined]
     several = {(0, 3), (0, 4), (4, 3)}
