@@ -27,6 +27,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -308,7 +309,7 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
     """Time queries over a hierarchy."""
     rng = np.random.default_rng(args.seed)
     nodes = rng.choice(joined(graph), args.calls + WARM_UP + 1).tolist()
-    some = rng.integers(0, graph.num_nodes, (2, args.pairs))
+    some = rng.integers(0, graph.num_nodes, (2, max(args.pairs)))
     rows, columns = (rng.integers(0, graph.num_nodes, count) for count in args.table)
     trees = rng.integers(0, graph.num_nodes, args.trees)
     with Solver(graph, "dijkstra", "cpu") as reference:
@@ -319,7 +320,8 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
                     continue
                 record.time("a pair", args.calls, partial(pair, solver, nodes), **told_of(solver), warm_up=WARM_UP)
                 paths(solver, record, args, reference)
-                record.time(f"{args.pairs:,} pairs", 9, same(partial(solver.pairs, *some)))
+                for count in args.pairs:
+                    record.time(f"{count:,} pairs", 9, same(partial(solver.pairs, *some[:, :count])))
                 for count in args.square:
                     sets = rng.integers(0, graph.num_nodes, (12, 2, count))
                     name = f"a table of {count:,} by {count:,}"
@@ -333,7 +335,8 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
                 for turn in range(CHECKED):
                     row = turn % len(rows)
                     check(np.array_equal(found[row], reference.distances(int(rows[row]))[columns]), "row of a table")
-                    check(paired[turn % args.pairs] == reference.distance(*some[:, turn % args.pairs].tolist()), "pair")
+                    place = turn % len(paired)
+                    check(paired[place] == reference.distance(*some[:, place].tolist()), "pair")
                     one, two = nodes[turn : turn + 2]
                     check(solver.distance(one, two) == reference.distance(one, two), "distance of a pair")
     stages(graph, device, record, nodes, trees, min(args.calls, MOST_STAGES))
@@ -477,21 +480,28 @@ def pairs_by_ties(graph: Graph, reference: Solver, seed: int) -> tuple[list[Ends
 
 
 def pooled(graph: Graph, devices: str, record: Record, args: argparse.Namespace) -> None:
-    """Time the large table by several devices of the machine together."""
+    """Time the large table by several devices of the machine together: by a pool, and by a solver and a thread each."""
     rng = np.random.default_rng(args.seed)
     rows, columns = (rng.integers(0, graph.num_nodes, count) for count in args.table)
-    name = f"a table of {len(rows):,} by {len(columns):,}"
-    with SolverPool(graph, "phast", devices) as pool, Solver(graph, "dijkstra", "cpu") as reference:
-        record.time(
-            f"{name}, {len(pool.devices)} devices",
-            7,
-            lambda _: pool.table(rows, columns),
-            nbytes=4 * len(rows) * len(columns),
-            warm_up=3,
-        )
-        found = pool.table(rows, columns)
-        for row in np.linspace(0, len(rows) - 1, CHECKED).astype(int):
-            check(np.array_equal(found[row], reference.distances(int(rows[row]))[columns]), "row of a pool's table")
+    name, nbytes = f"a table of {len(rows):,} by {len(columns):,}", 4 * len(rows) * len(columns)
+    with ExitStack() as stack:
+        pool = stack.enter_context(SolverPool(graph, "phast", devices))
+        reference = stack.enter_context(Solver(graph, "dijkstra", "cpu"))
+        whole = partial(pool.table, rows, columns)
+        record.time(f"{name}, {len(pool.devices)} devices", 7, same(whole), nbytes=nbytes, warm_up=3)
+        solvers = [stack.enter_context(Solver(graph, "phast", device)) for device in pool.devices]
+        threads = stack.enter_context(ThreadPoolExecutor(len(solvers)))
+        shares = np.array_split(rows, len(solvers))
+
+        def apart() -> list[Distances]:
+            return list(threads.map(lambda solver, share: solver.table(share, columns), solvers, shares))
+
+        record.time(f"{name}, {len(solvers)} solvers in threads", 7, same(apart), nbytes=nbytes, warm_up=3)
+        for found, of in (([whole()], [rows]), (apart(), shares)):
+            for part, share in zip(found, of, strict=True):
+                for row in np.linspace(0, len(share) - 1, min(CHECKED, len(share))).astype(int):
+                    expected = reference.distances(int(share[row]))[columns]
+                    check(np.array_equal(part[row], expected), "row of a table by several devices")
 
 
 def joined(graph: Graph) -> npt.NDArray[np.int64]:
@@ -569,7 +579,8 @@ def main() -> int:
     parser.add_argument("graph", type=file_name, help="a file, or an expression such as road:100")
     parser.add_argument("--calls", type=int, default=300, metavar="N", help="single calls (default: %(default)s)")
     parser.add_argument("--trees", type=int, default=1024, metavar="N", help="trees at once (default: %(default)s)")
-    parser.add_argument("--pairs", type=int, default=10_000, metavar="N", help="pairs at once (default: %(default)s)")
+    pairs = "pairs at once (default: 10000)"
+    parser.add_argument("--pairs", type=int, nargs="+", default=[10_000], metavar="N", help=pairs)
     tables = "rows and columns of small tables (default: 100 1000)"
     parser.add_argument("--square", type=int, nargs="+", default=[100, 1000], metavar="N", help=tables)
     what, sizes = "rows and columns of a large table (default: 40000 10000)", [40_000, 10_000]
@@ -583,7 +594,7 @@ def main() -> int:
     args = parser.parse_args()
 
     def run() -> None:
-        if min(args.calls, args.trees, args.pairs, *args.square, *args.table) < 1 or min(args.seed, args.warm_up) < 0:
+        if min(args.calls, args.trees, *args.pairs, *args.square, *args.table) < 1 or min(args.seed, args.warm_up) < 0:
             raise QueryError("--calls, --trees, --pairs, --square and --table take 1 or more, all others 0 or more")
         if args.json_file:
             check_writable(args.json_file, args.graph, content="JSON")
