@@ -35,7 +35,7 @@ from vkssp.bench.evaluation import exit_code
 from vkssp.bench.gpu_clocks import EVERY_MS, ClockReader
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
-from vkssp.engine import reduced
+from vkssp.engine import loop, reduced
 from vkssp.files import check_writable
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -134,7 +134,15 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     some = nodes[: max(1, args.calls // 2)]
     clocks = ClockReader(args.clocks_ms)
     eliminating = patch.object(reduced, "eliminate", partial(eliminate, rounds=args.rounds))
-    with clocks, eliminating, counted() as made, Device(args.device) as device, Solver(graph, device=device) as solver:
+    predicting = patch.object(loop, "MOST_PREDICTED_MS", np.inf if args.predict_all else loop.MOST_PREDICTED_MS)
+    with (
+        clocks,
+        eliminating,
+        predicting,
+        counted() as made,
+        Device(args.device) as device,
+        Solver(graph, device=device) as solver,
+    ):
         series = Series(clocks, made, args.each)
         made_s = time.perf_counter()
         series.run("the first of the process", solver, nodes)
@@ -210,6 +218,8 @@ def main() -> int:
     parser.add_argument("--warm-up", type=float, default=0.7, metavar="S", help=awake)
     often = "milliseconds between readings of the clocks, 0 for none (default: %(default)s)"
     parser.add_argument("--clocks-ms", type=int, default=EVERY_MS, metavar="N", help=often)
+    all_of_them = "predict the length of slow searches, too, so that software devices do what GPUs do"
+    parser.add_argument("--predict-all", action="store_true", help=all_of_them)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest)")
     parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
