@@ -19,7 +19,7 @@ from vkssp.resource import Resource
 #: Name of the span before the first kernel: fills and copies.
 BEGINNING = "fills and copies"
 # Spans of a recording that are told apart, and recordings: more are left out.
-_SPANS, _RECORDINGS = 64, 64
+_SPANS, _RECORDINGS = 64, 256
 
 
 class KernelTimes(Resource):
