@@ -35,6 +35,7 @@ def test_the_nearest_piece_is_the_first_of_all_that_are_as_near(count: int, long
     allowed = rng.random(count) < 0.8
     allowed[0] = True
     allowed.flags.writeable = False
+    waiting = np.empty(len(tree.first), np.int64)
     for place in np.concatenate([rng.uniform((59.9, -30.2), (61.1, -27.8), (40, 2)), rng.choice(points, 40)]).round(2):
         around = np.repeat(place[None], len(begin), axis=0)
         start = plane_at(points[begin], around)
@@ -47,7 +48,7 @@ def test_the_nearest_piece_is_the_first_of_all_that_are_as_near(count: int, long
             wanted = np.stack([metres, line[begin], begin - first[line[begin]], along], axis=1)[is_near]
             wanted = wanted[np.lexsort(wanted.T[2::-1])]
             one, each = np.zeros((1, 4)), np.zeros((len(begin), 4))
-            counts = [find_pieces(*place, limit, *tree, points, allowed, found) for found in (one, each)]
+            counts = [find_pieces(*place, limit, *tree, points, allowed, waiting, found) for found in (one, each)]
             assert counts[1] == len(wanted) and (counts[0] > 0) == (len(wanted) > 0)
             np.testing.assert_array_equal(each[np.lexsort(each.T[2::-1])][len(begin) - len(wanted) :], wanted)
             if len(wanted):

@@ -670,7 +670,8 @@ class StreetIndex(StreetLines):
         def find(begin: int, end: int) -> None:
             _kernels().find_nearest(
                 *(places[begin:end], limit, _FIRST_RADIUS_M, *tree, self.points, allowed),
-                *(self.first, self.passed_metres, np.empty((1, 4)), found[begin:end], snaps[begin:end]),
+                *(self.first, self.passed_metres, np.empty(len(tree.first), np.int64), np.empty((1, 4))),
+                *(found[begin:end], snaps[begin:end]),
             )
 
         run_parts(find, len(places), _PLACES_EACH)
@@ -711,10 +712,10 @@ class StreetIndex(StreetLines):
     def _pieces(self, lat: float, lon: float, radius: float, allowed: Bools) -> npt.NDArray[np.float64]:
         """Return the pieces of streets within a radius as `find_pieces` finds them, in any order, shape (k, 4)."""
         find_pieces, tree = _kernels().find_pieces, self.tree
-        count, found = _ROOM, np.empty((0, 4))
+        count, found, waiting = _ROOM, np.empty((0, 4)), np.empty(len(tree.first), np.int64)
         while count > len(found):
             found = np.empty((count, 4))
-            count = find_pieces(lat, lon, radius, *tree, self.points, allowed, found)
+            count = find_pieces(lat, lon, radius, *tree, self.points, allowed, waiting, found)
         return found[:count]
 
     def _snap(self, lat: float, lon: float, row: list[float], snap: list[float]) -> Snap:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE
 from vkssp.jit import jit
+from vkssp.routing.kernels.vectors import boxes_within, lowest_bit
 from vkssp.routing.street_tree import FAN
 
 Floats = npt.NDArray[np.float64]
@@ -52,14 +53,15 @@ def find_pieces(
     levels: Ints,
     points: Floats,
     allowed: Any,
+    waiting: Ints,
     found: Floats,
 ) -> int:
     """Find the pieces of streets within some metres of a place, and return their number.
 
-    `boxes`, `runs` and `levels` are a `StreetTree`, `allowed` says which streets may be found. A row of `found` is the
-    distance, the street, the piece and the part of the piece before its nearest point. If `found` has one row, it is
-    the nearest piece, of several the first one of the first street. Otherwise it has all pieces, in any order; if they
-    are more than rows, the rest is only counted.
+    `boxes`, `runs` and `levels` are a `StreetTree`, `allowed` says which streets may be found, and `waiting` has room
+    for a number for each level. A row of `found` is the distance, the street, the piece and the part of the piece
+    before its nearest point. If `found` has one row, it is the nearest piece, of several the first one of the first
+    street. Otherwise it has all pieces, in any order; if they are more than rows, the rest is only counted.
     """
     width = math.cos(math.radians(lat))
     polar, northern = abs(lat) > POLAR_LATITUDE, lat > 0.0
@@ -69,30 +71,40 @@ def find_pieces(
     aside_bound = up_bound / width
     beyond_limit = (bound + _LEAST_M) * (bound + _LEAST_M)
     top = len(levels) - 2
-    level: Any = top
-    box: Any = 0
+    level: Any = np.int64(top)
+    group: Any = np.int64(0)
+    # A bit for each box of the group of a level that is still to be looked at; and, for each level, whether the bound
+    # has become less since these were found.
+    is_new = True
+    outdated = np.int64(0)
     while level <= top:
-        at_box = levels[level] + box
-        if polar:
-            # Streets of all longitudes may be near, since they may lead over the pole.
-            cap = _CAP - bound / METRES_PER_DEGREE
-            is_far = boxes[at_box, 2] < cap if northern else boxes[at_box, 0] > -cap
-        else:
-            # Outside of the square around the circle, which takes less time to find out.
-            south, west = np.float64(boxes[at_box, 0]), np.float64(boxes[at_box, 1])
-            north, east = np.float64(boxes[at_box, 2]), np.float64(boxes[at_box, 3])
-            is_far = (south - lat > up_bound) | (lat - north > up_bound)
-            is_far |= (west - lon > aside_bound) | (lon - east > aside_bound)
-        if level > 0 and not is_far:
-            level -= 1
-            box *= FAN
-            continue
-        run = box
-        box += 1
-        while level <= top and (box % FAN == 0 or levels[level] + box == levels[level + 1]):
+        bits: Any = np.int64(0xFF if is_new else waiting[level])
+        if bits != 0 and (is_new or (outdated >> level) & 1 != 0):
+            at = levels[level] + group
+            if polar:
+                # Streets of all longitudes may be near, since they may lead over the pole.
+                cap = _CAP - bound / METRES_PER_DEGREE
+                for i in range(FAN):
+                    is_far = boxes[at, 2, i] < cap if northern else boxes[at, 0, i] > -cap
+                    if is_far:
+                        bits &= ~(np.int64(1) << i)
+            else:
+                # The square around the circle, since that takes less time to find out.
+                bits &= np.int64(boxes_within(boxes, at, lat, lon, up_bound, aside_bound))
+            outdated &= ~(np.int64(1) << level)
+        is_new = False
+        if bits == 0:
             level += 1
-            box = (box + FAN - 1) // FAN
-        if is_far or not allowed[runs[run, 2]]:
+            group //= FAN
+            continue
+        waiting[level] = bits & (bits - 1)
+        run = group * FAN + lowest_bit(np.uint64(bits))
+        if level > 0:
+            level -= 1
+            group = run
+            is_new = True
+            continue
+        if not allowed[runs[run, 2]]:
             continue
         begin, end = np.int64(runs[run, 0]), np.int64(runs[run, 1])
         line, start = np.int64(runs[run, 2]), np.int64(runs[run, 3])
@@ -128,6 +140,7 @@ def find_pieces(
                 ):
                     continue
                 limit = metres
+                outdated = (np.int64(2) << top) - 1
                 up_bound = bound / METRES_PER_DEGREE
                 aside_bound = up_bound / width
                 beyond_limit = bound * bound
@@ -264,16 +277,18 @@ def find_nearest(
     allowed: Any,
     first: Any,
     passed: Floats,
+    waiting: Ints,
     room: Floats,
     found: Floats,
     snaps: Floats,
 ) -> None:
     """Find the nearest piece of a street for each place; its distance is infinite if none is within `limit` metres.
 
-    A row of `found` is as in `find_pieces`, for which `room` has one, and a row of `snaps` as in `put_snaps`. The
-    search begins within `first_radius`, and reaches four times as far each time.
+    A row of `found` is as in `find_pieces`, for which `room` has one and `waiting` is, and a row of `snaps` as in
+    `put_snaps`. The search begins within `first_radius`, and reaches four times as far each time.
     """
     root = levels[len(levels) - 2]
+    west, east = boxes[root, 1, 0], boxes[root, 3, 0]
     for row in range(len(places)):
         lat, radius = places[row, 0], first_radius
         found[row, 0] = math.inf
@@ -283,11 +298,9 @@ def find_nearest(
             # Streets at the 180th meridian may have longitudes on either side; near a pole all are found at once.
             for turn in range(1 if abs(lat) > POLAR_LATITUDE else 3):
                 lon = places[row, 1] + 360.0 * (turn if turn < 2 else -1)
-                if turn > 0 and (
-                    boxes[root, 1] - lon > radius * _MOST_ASIDE or lon - boxes[root, 3] > radius * _MOST_ASIDE
-                ):
+                if turn > 0 and (west - lon > radius * _MOST_ASIDE or lon - east > radius * _MOST_ASIDE):
                     continue
-                count = find_pieces(lat, lon, radius, boxes, runs, levels, points, allowed, room)
+                count = find_pieces(lat, lon, radius, boxes, runs, levels, points, allowed, waiting, room)
                 if count > 0 and room[0, 0] < found[row, 0]:
                     for column in range(4):
                         found[row, column] = room[0, column]

@@ -1,6 +1,7 @@
-"""Operations on consecutive elements of a block's field of distances, which kernels of bands call.
+"""Operations on consecutive elements of a block's field of distances, and on boxes of streets, which kernels call.
 
-They are written as LLVM's vector operations, since rows of a block are too short for loops that LLVM vectorizes.
+They are written as LLVM's vector operations, since rows of a block, and groups of boxes, are too short for loops that
+LLVM vectorizes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numba.core import extending
 # Type checkers would see functions with other parameters than those of kernels' calls.
 intrinsic: Callable[[Callable[..., Any]], Any] = extending.intrinsic
 cgutils: Any = _cgutils
-_DOUBLE, _WORD, _LONG = ir.DoubleType(), ir.IntType(32), ir.IntType(64)
+_DOUBLE, _FLOAT, _WORD, _LONG = ir.DoubleType(), ir.FloatType(), ir.IntType(32), ir.IntType(64)
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, width: int) -> Any:
@@ -90,6 +91,34 @@ def within_8(context: Any, field: Any, at: Any, limit: Any) -> Any:
         return builder.zext(builder.bitcast(bits, ir.IntType(width)), _LONG)
 
     return types.uint64(field, types.int64, types.float64), generate
+
+
+@intrinsic
+def boxes_within(context: Any, boxes: Any, group: Any, lat: Any, lon: Any, up: Any, aside: Any) -> Any:
+    """Return a bit for each of the eight boxes of a group, 1 if it is within `up` and `aside` degrees of a place.
+
+    `boxes` are those of a `StreetTree`.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        width = 8
+        boxes, group, *numbers = arguments
+        lat, lon, up, aside = (_repeated(builder, number, width) for number in numbers)
+        data = context.make_array(signature.args[0])(context, builder, boxes).data
+        here = builder.gep(data, [builder.mul(group, ir.Constant(_LONG, 4 * width))])
+        here = builder.bitcast(here, ir.VectorType(_FLOAT, width).as_pointer())
+        sides = []
+        for side in range(4):
+            loaded = builder.load(builder.gep(here, [ir.Constant(_LONG, side)]))
+            loaded.align = 4
+            sides.append(builder.fpext(loaded, ir.VectorType(_DOUBLE, width)))
+        south, west, north, east = sides
+        is_far = builder.fcmp_ordered(">", builder.fsub(south, lat), up)
+        for low, high, most in ((lat, north, up), (west, lon, aside), (lon, east, aside)):
+            is_far = builder.or_(is_far, builder.fcmp_ordered(">", builder.fsub(low, high), most))
+        return builder.zext(builder.bitcast(builder.not_(is_far), ir.IntType(width)), _LONG)
+
+    return types.uint64(boxes, types.int64, *(types.float64,) * 4), generate
 
 
 @intrinsic
