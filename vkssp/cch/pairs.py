@@ -120,7 +120,7 @@ class Pairs(Resource):
             raise
 
     def _make_room(self, count: int) -> None:
-        if count <= self._room:
+        if count <= self._room > 0:
             return
         count = max(LEAST, count)
         for part in reversed(self._parts):
@@ -131,6 +131,7 @@ class Pairs(Resource):
         self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
         self._parts, self._room = [self._pairs, self._answers], room
+        self._pair_rows, self._answer_rows = (of.view().reshape(room, -1) for of in self._parts)
 
     def _ready_for(self, count: int, kept: int) -> tuple[Bindings, Recording]:
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
@@ -269,6 +270,29 @@ class Pairs(Resource):
         answers = list(self._answers.words[0 : 2 * count])
         return answers[::2], any(answers[1::2]), milliseconds
 
+    @property
+    def most_at_once(self) -> int:
+        """Largest number of pairs of a submission."""
+        return min(MOST_AT_ONCE, 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1)
+
+    def begin(self, count: int) -> Uint32s:
+        """Return where `search_begun` reads pairs, `most_at_once` at most; shape (k, 4), see `find`."""
+        self._make_room(count)
+        return self._pair_rows[:count]
+
+    def search_begun(self, count: int, kept: int, follow: Callable[[], Recording] | None = None) -> Uint32s:
+        """Do what `find` does for pairs that were written where `begin` said.
+
+        Returns
+        -------
+        numpy.ndarray
+            The distance of each pair, and 1 if a sum did not fit into 32 bits, shape (k, 2), uint32; valid until the
+            next search.
+        """
+        if count:
+            self._submit(count, kept, follow and follow())
+        return self._answer_rows[:count]
+
     def find(
         self, pairs: npt.NDArray[np.uint32], kept: int = 0, follow: Callable[[], Recording] | None = None
     ) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
@@ -284,17 +308,15 @@ class Pairs(Resource):
             See `search`; its commands follow the search of the first pairs, `most_kept` at least.
         """
         found, overflow = np.empty(len(pairs), np.uint32), np.empty(len(pairs), np.bool_)
-        milliseconds = 0.0
-        most = min(MOST_AT_ONCE, 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1)
+        milliseconds, most = 0.0, self.most_at_once
         for first in range(0, len(pairs), most):
             part = pairs[first : first + most]
-            self._make_room(len(part))
-            self._pairs.view()[: part.size] = part.reshape(-1)
+            self.begin(len(part))[:] = part
             if first == 0:
                 milliseconds += self._submit(len(part), kept, follow and follow())
             else:
                 milliseconds += self._submit(len(part), 0)
-            answers = self._answers.view().reshape(-1, 2)[: len(part)]
+            answers = self._answer_rows[: len(part)]
             found[first : first + len(part)] = answers[:, 0]
             overflow[first : first + len(part)] = answers[:, 1] != 0
         return found, overflow, milliseconds

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.customized import CustomizedHierarchy
-from vkssp.cch.pairs import MOST_AT_ONCE, Pairs, label_bytes
-from vkssp.cch.unpack import DONE, MOST_JOBS, Unpacker, can_unpack, joined, slots_for
+from vkssp.cch.pairs import Pairs, label_bytes
+from vkssp.cch.unpack import DONE, MOST_JOBS, Unpacker, can_unpack, slots_for
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.graph.csr import bounds_of, ranges, within
+from vkssp.jit import kernels
 from vkssp.prepared.found_paths import FoundPaths
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
@@ -89,44 +89,29 @@ class PathBatch(Resource):
         pairs : numpy.ndarray
             Rank of the source, its offset, rank of the target, its offset, shape (k, 4), uint32.
         """
-        num_seeds, num_targets = np.diff(seeds.first), np.diff(targets.first)
-        first = bounds_of(num_seeds * num_targets)
-        total, slots = int(first[-1]), self._unpacker.slots
-        every = _pairs_of(seeds, targets, num_seeds, num_targets)
+        count, slots, compiled = len(seeds), self._unpacker.slots, kernels("vkssp.cch.batch_kernels")
+        searches = np.empty((count, 3), np.int64)
+        total = compiled.count_pairs(seeds.first, targets.first, searches)
         # More pairs would take the place of those of the searches before all paths are unpacked.
-        are_beside = total + len(pairs) <= MOST_AT_ONCE
-        every = np.concatenate([every, pairs]) if are_beside else every
-        searches = np.stack([first[:-1], num_seeds, num_targets], axis=1)
+        are_beside = total + len(pairs) <= self._pairs.most_at_once
+        rows = self._pairs.begin(total + len(pairs) if are_beside else total)
+        compiled.put_pairs(seeds.first, seeds.node, seeds.offset, targets.first, targets.node, targets.offset, rows)
+        rows[total:] = pairs[: len(rows) - total]
         follow = partial(self._unpacker.follow_search, searches[:slots], UNREACHABLE - 1) if total else None
-        found, overflow, _ = self._pairs.find(every, total, follow)
-        parts = [
-            self._unpacker.paths(searches[begin : begin + slots], UNREACHABLE - 1, begin == 0)
-            for begin in range(0, len(searches), slots)
-        ]
-        if not are_beside:
-            of_pairs = self._pairs.find(pairs)
-            found, overflow = np.concatenate([found, of_pairs[0]]), np.concatenate([overflow, of_pairs[1]])
-        overflow |= self._customized.saturated
-        results, arcs = joined(parts)
-        is_alone = np.logical_or.reduceat(overflow[:total], first[:-1]) if total else np.zeros(0, np.bool_)
-        has_path = (results["done"] == DONE) & ~is_alone
-        is_alone |= ~has_path & (results["weight"] != UNREACHABLE)
-        counts = np.where(has_path, results["length"], 0).astype(np.int64)
-        paths = FoundPaths(
-            np.where(has_path, results["weight"], np.uint32(UNREACHABLE)),
-            np.where(has_path, results["seed"].astype(np.int64), -1),
-            np.where(has_path, results["target"].astype(np.int64), -1),
-            bounds_of(counts),
-            arcs[ranges(results["first"], counts)],
-        )
-        return BatchAnswers(paths, is_alone, found[total:], overflow[total:])
-
-
-def _pairs_of(seeds: Groups, targets: Groups, num_seeds: Indices, num_targets: Indices) -> Uint32s:
-    """Return the pairs of each search, those of its first seed first."""
-    counts = num_seeds * num_targets
-    each, number = np.repeat(num_targets, counts), within(counts)
-    of_seed = np.repeat(seeds.first[:-1], counts) + number // each
-    of_target = np.repeat(targets.first[:-1], counts) + number % each
-    ends = seeds.node[of_seed], seeds.offset[of_seed], targets.node[of_target], targets.offset[of_target]
-    return np.stack(ends, axis=1).astype(np.uint32, copy=False)
+        answers = self._pairs.search_begun(len(rows), total, follow)
+        is_saturated, of_pairs = self._customized.saturated, answers[total:].copy()
+        weight, (seed, target) = np.empty(count, np.uint32), np.empty((2, count), np.int64)
+        first, is_alone, arcs = np.zeros(count + 1, np.int64), np.empty(count, np.bool_), list[Indices]()
+        for begin in range(0, count, slots):
+            unpacked = self._unpacker.paths(searches[begin : begin + slots], UNREACHABLE - 1, begin == 0)
+            results = unpacked.results.view(np.uint32).reshape(len(unpacked.results), -1)
+            given = results, DONE, begin, searches, answers, is_saturated
+            arcs.append(np.empty(compiled.put_answers(*given, weight, seed, target, first, is_alone), np.int64))
+            compiled.put_arcs(results, unpacked.arcs, begin, first, arcs[-1])
+        if are_beside:
+            distances, overflow = of_pairs[:, 0], of_pairs[:, 1] != 0
+        else:
+            distances, overflow, _ = self._pairs.find(pairs)
+        overflow |= is_saturated
+        every = arcs[0] if len(arcs) == 1 else np.concatenate([np.zeros(0, np.int64), *arcs])
+        return BatchAnswers(FoundPaths(weight, seed, target, first, every), is_alone, distances, overflow)

@@ -151,21 +151,11 @@ class UnpackedPaths(NamedTuple):
         For each search a `RESULT`: how far it is, and, if it is `DONE`, the weight of the path, the indices of its seed
         and target, the number of its arcs, and the place of the first one in `arcs`.
     arcs : numpy.ndarray
-        The caller's ids of the arcs of all paths, int64.
+        The caller's ids of the arcs of all paths, uint32; valid until the next submission.
     """
 
     results: npt.NDArray[Any]
-    arcs: npt.NDArray[np.int64]
-
-
-def joined(parts: Sequence[UnpackedPaths]) -> UnpackedPaths:
-    """Return the paths of several submissions, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    first = np.cumsum([0, *(len(part.arcs) for part in parts)])
-    results = np.concatenate([np.zeros(0, RESULT), *(part.results for part in parts)])
-    results["first"] += np.repeat(first[:-1], [len(part.results) for part in parts]).astype(np.uint32)
-    return UnpackedPaths(results, np.concatenate([np.zeros(0, np.int64), *(part.arcs for part in parts)]))
+    arcs: npt.NDArray[np.uint32]
 
 
 class Unpacker(Resource):
@@ -216,12 +206,14 @@ class Unpacker(Resource):
             self._status = self._buffer("the status of unpacking", 4 * STATUS_WORDS, mapped=True)
             nbytes = 4 * _SEARCH_WORDS * MOST_SLOTS
             self._searches = self._buffer("the searches whose paths are unpacked", nbytes, mapped=True)
+            self._search_rows = self._searches.view().reshape(-1, _SEARCH_WORDS)[:, :3]
             fitting = self._device.limits.buffer // 4 - _RESULTS_WORDS
             self._room = min(_MOST_RESULTS, slots * self._most, fitting)
             nbytes = 4 * (_RESULTS_WORDS + self._room)
             self._results = self._buffer("the unpacked paths", nbytes, mapped=True)
             words = self._results.view()
             self._found, self._arcs = words[:_RESULTS_WORDS].view(RESULT), words[_RESULTS_WORDS:]
+            self._done = self._found["done"]
             self._num_arcs = self._buffer("the number of arcs of unique paths", 4)
             self._choose = self._kernel("phast_choose", [], 7, 2, size=_SIZE_OF_CHOICE)
             topology = (customized.supernodes, customized.supernode_of, self._status)
@@ -286,7 +278,7 @@ class Unpacker(Resource):
             Largest distance of a path that is unpacked, less than `UNREACHABLE`.
         """
         count = len(searches)
-        self._searches.view().reshape(-1, _SEARCH_WORDS)[:count, :3] = searches
+        self._search_rows[:count] = searches
         return self._follow_with_all(count, longest, has_unique=self._unique.is_ready(count))
 
     def follow_single_search(self, num_seeds: int, num_targets: int, longest: int) -> Recording:
@@ -387,9 +379,7 @@ class Unpacker(Resource):
             raise DeviceError(_CONTRADICTION)
         if self._is_cut_short:  # also the weights may be those of an earlier submission
             results["done"], results["weight"] = FAILED, 0
-        is_done = results["done"] == DONE
-        most = int((results["first"] + results["length"])[is_done].max(initial=0))
-        return UnpackedPaths(results, self._arcs[:most].astype(np.int64))
+        return UnpackedPaths(results, self._arcs)
 
     def _end(self, count: int) -> None:
         """Submit more rounds until the paths of all slots are unpacked."""
@@ -406,7 +396,7 @@ class Unpacker(Resource):
 
     def _is_ended(self, count: int) -> bool:
         """Return whether the paths of all slots are unpacked, or will not be."""
-        return self._results.words[0] != 0 if count == 1 else bool(self._found["done"][:count].all())
+        return self._results.words[0] != 0 if count == 1 else bool(self._done[:count].all())
 
     @property
     def _is_cut_short(self) -> bool:
@@ -421,7 +411,8 @@ class Unpacker(Resource):
         if self._count == 1:
             is_clean = self._results.words[0] in _CLEAN
         else:
-            is_clean = self._count > 0 and bool(np.isin(self._found["done"][: self._count], _CLEAN).all())
+            done = self._done[: self._count]
+            is_clean = self._count > 0 and not ((done == 0) | (done == FAILED)).any()
         return is_clean and not self._is_cut_short
 
     def _expect(self, count: int) -> None:
@@ -430,7 +421,7 @@ class Unpacker(Resource):
         if count == 1:
             self._results.words[0] = 0
         else:
-            self._found["done"][:count] = 0
+            self._done[:count] = 0
 
     def _groups(self, count: int) -> int:
         """Return the number of workgroups of each of some paths, where there are many."""

@@ -60,8 +60,9 @@ class Groups:
     def of(cls, groups: Sequence[Sequence[Terminal]]) -> Groups:
         """Return groups that are given as lists, which are not checked."""
         first = bounds_of([len(group) for group in groups])
-        node, offset = np.array([seed for group in groups for seed in group], np.uint32).reshape(-1, 2).T
-        return cls(first.astype(np.int64), node, offset)
+        ends = np.array([seed for group in groups for seed in group], np.uint32).reshape(-1, 2)
+        node, offset = np.ascontiguousarray(ends.T)
+        return cls(first, node, offset)
 
     @classmethod
     def of_nodes(cls, nodes: Uint32s) -> Groups:

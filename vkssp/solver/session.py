@@ -607,7 +607,7 @@ class Session(Resource):
         with self.holding():
             renumbered = self.renumbered
             here_seeds, here_targets = (ends.moved(renumbered.node) for ends in (seeds, targets))
-            found, alone = None, list(range(len(seeds)))
+            found, alone = None, None
             if not self.counting:
                 try:
                     found, alone = find_together(self.algorithm(), here_seeds, here_targets)
@@ -620,7 +620,7 @@ class Session(Resource):
                 rows: list[Shortest | None] = [None] * len(seeds)
                 if found is not None:
                     rows = list(map(found.path, range(len(seeds))))
-                for at in alone:
+                for at in range(len(seeds)) if alone is None else alone:
                     weight, seed, target, arcs = self._shortest(here_seeds[at], here_targets[at])
                     if weight != self._unreachable:
                         arcs = renumbered.complete(arcs, seeds[at][seed][0], targets[at][target][0])

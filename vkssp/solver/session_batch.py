@@ -14,6 +14,7 @@ from vkssp.cch.path_batch import MOST_PAIRS, BatchAnswers, PathBatch
 from vkssp.cpu.phast import PhastCpu
 from vkssp.graph import Uint32s
 from vkssp.graph.csr import bounds_of
+from vkssp.jit import kernels
 from vkssp.prepared.found_paths import FoundPaths
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.micro_batches import Waiting
@@ -97,7 +98,7 @@ def find_together(algorithm: Algorithm, seeds: Groups, targets: Groups) -> tuple
         finder = algorithm.path_batch() if isinstance(algorithm, Phast) else None
         if finder is not None:
             parts = [answers for _, answers in _batches(finder, seeds, targets, np.zeros((0, 4), np.uint32))]
-            is_alone = np.concatenate([part.is_alone for part in parts])
+            is_alone = parts[0].is_alone if len(parts) == 1 else np.concatenate([part.is_alone for part in parts])
             return FoundPaths.joined([part.paths for part in parts]), np.flatnonzero(is_alone).tolist()
     return FoundPaths.of([None] * len(seeds)), list(range(len(seeds)))
 
@@ -107,10 +108,9 @@ def _batches(finder: PathBatch, seeds: Groups, targets: Groups, pairs: Uint32s) 
 
     A search with too many pairs for a batch is left to be made alone, in a batch of its own.
     """
-    first = bounds_of(np.diff(seeds.first) * np.diff(targets.first))
-    begin = 0
+    begin, compiled = 0, kernels("vkssp.cch.batch_kernels")
     while begin < len(seeds) or begin == 0:
-        end = max(int(np.searchsorted(first, first[begin] + MOST_PAIRS, "right")) - 1, begin)
+        end = compiled.end_of_batch(seeds.first, targets.first, begin, MOST_PAIRS)
         is_too_large = end == begin < len(seeds)
         answers = finder.find(seeds.between(begin, end), targets.between(begin, end), pairs)
         if is_too_large:
