@@ -72,8 +72,8 @@ def put_answers(
 
     A row of `results` is a `RESULT`, in which `done` says that a path is known. The searches have the numbers from
     `begin` on, `searches` are those of `count_pairs`, and a row of `answers` is the distance of a pair, and whether a
-    sum did not fit; `is_saturated` says that this holds for all. The last arguments are those of `FoundPaths`, with `first` from its second number on, and
-    `BatchAnswers.is_alone`.
+    sum did not fit; `is_saturated` says that this holds for all. The last arguments are those of `FoundPaths`, with
+    `first` from its second number on, and `BatchAnswers.is_alone`.
     """
     total = np.int64(0)
     for row in range(len(results)):

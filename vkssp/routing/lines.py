@@ -230,6 +230,12 @@ class StreetLines:
         return self._row, self._by_polyline
 
     @cached_property
+    def bounds(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """South-western and north-eastern corner of the map, latitude and longitude within 180 degrees."""
+        low, high = (self.south, max(self.west, -180.0)), (self.north, min(self.east, 180.0))
+        return own(np.array(low)), own(np.array(high))
+
+    @cached_property
     def junctions(self) -> Junctions | None:
         """The places that nodes of the graph stand for; None if each node is a place."""
         streets = self.graph.streets

@@ -68,12 +68,12 @@ class PairPaths(NamedTuple):
     @classmethod
     def none_of(cls, count: int) -> PairPaths:
         """Return the paths of pairs that have none."""
-        integers, nothing = np.full((count, 2), -1, np.int64), np.zeros((count, 2), np.int64)
-        return cls(
-            np.full(count, NO_PATH, np.int64),
-            *(integers, integers.copy(), np.zeros((count, 2)), nothing, np.zeros(count, np.bool_)),
-            *(np.zeros(count + 1, np.int64), np.zeros(0, np.int64), {}),
-        )
+        nothing, offsets = np.zeros((2, count, 2)), np.zeros(count + 1, np.int64)
+        weight, ends = np.empty(count, np.int64), np.empty((2, count, 2), np.int64)
+        weight.fill(NO_PATH)
+        ends.fill(-1)
+        of_ends = *ends, nothing[0], nothing[1].view(np.int64)
+        return cls(weight, *of_ends, np.zeros(count, np.bool_), offsets, np.zeros(0, np.int64), {})
 
     def leg_paths(self, number: int) -> list[LegPath]:
         """Return the paths of the legs of a pair that has one."""

@@ -107,7 +107,7 @@ def listed_places(
 
 def _check_places(index: StreetIndex, array: Floats, name: str, first: int) -> None:
     """Raise `QueryError` if one of some places, shape (k, 2), is off the map or in an area to avoid."""
-    low, high = (index.south, max(index.west, -180.0)), (index.north, min(index.east, 180.0))
+    low, high = index.bounds
     is_inside = (array >= low) & (array <= high)
     has_areas = index.avoided is not None and index.avoided.has_areas
     if is_inside.all() and not has_areas:

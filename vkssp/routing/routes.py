@@ -316,17 +316,21 @@ def find_pairs(
         is_first[:] = True
     snaps = nearest
     tried, has_via = dict[int, Iterator[list[Snap]]](), np.zeros(count, np.bool_)
-    has_via[list(vias)] = True
-    rows = np.flatnonzero(is_first & ~has_via)
-    if len(rows) == count:
+    if vias:
+        has_via[list(vias)] = True
+    is_searched = is_first & ~has_via
+    if is_searched.all():
         paths = find_pair_paths(solver, index, *snaps)
     else:
-        paths = PairPaths.none_of(count)
+        paths, rows = PairPaths.none_of(count), np.flatnonzero(is_searched)
         if len(rows):
             paths = paths.merged(rows, find_pair_paths(solver, index, *(of.take(rows) for of in snaps)))
     while True:
         waiting, begin, end = list[int](), list[Snap](), list[Snap]()
-        for row in np.flatnonzero((paths.weight == NO_PATH) & ~has_via).tolist():
+        is_missing = (paths.weight == NO_PATH) & ~has_via
+        if not is_missing.any():
+            break
+        for row in np.flatnonzero(is_missing).tolist():
             if row not in tried:
                 pair = [of[row] for of in places]
                 tried[row] = candidates_after(index, pair, [of.at(row) for of in snaps])

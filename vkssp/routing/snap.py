@@ -374,15 +374,21 @@ class StreetIndex(StreetLines):
         has_whole_pieces = streets is not None and streets.piece_weight is not None
         if self._is_polar or has_whole_pieces or (self.avoided is not None and self.avoided.has_areas):
             return Snaps.of(self.ends_of_trips(places))
-        found, rows = self._found(places, self._allowed(False, False), self._radius)
-        lines, columns = np.empty((2, len(places)), np.int64), np.empty((4, len(places)))
-        is_special = _kernels().put_columns(found, rows, self._one_sided, lines, columns)
-        if is_special and self.small_component_size is None:  # as `_in_both_directions` does it
-            at = np.flatnonzero((lines[0] >= 0) & self._one_sided[lines[0]])
-            others, points = self._found(places[at], self._allowed(True, True), _BOTH_WAYS_M)
-            is_other = (others[:, 0] != math.inf) & (points[:, 2:] != rows[at, 2:]).any(axis=1)
-            found[at[is_other]], rows[at[is_other]] = others[is_other], points[is_other]
-            _kernels().put_columns(found, rows, self._one_sided, lines, columns)
+        count, tree, one_sided = len(places), self.tree, self._one_sided
+        allowed, both_ways, limit = self._allowed(False, False), one_sided, -1.0
+        if self.small_component_size is None:  # as `_in_both_directions` does it
+            both_ways, limit = self._allowed(True, True), _BOTH_WAYS_M
+        (found, rows), lines, columns = np.empty((2, count, 4)), np.empty((2, count), np.int64), np.empty((4, count))
+
+        def find(begin: int, end: int) -> None:
+            _kernels().find_trip_ends(
+                *(places[begin:end], self._radius, _FIRST_RADIUS_M, *tree, self.points, allowed),
+                *(self.first, self.passed_metres, one_sided, both_ways, limit),
+                *(np.empty(len(tree.first), np.int64), np.empty((3, 4)), found[begin:end], rows[begin:end]),
+                *(lines[:, begin:end], columns[:, begin:end]),
+            )
+
+        run_parts(find, count, _PLACES_EACH)
         fraction, lat, lon, share = columns
 
         def make(row: int) -> Snap:

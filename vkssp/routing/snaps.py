@@ -95,8 +95,13 @@ class Snaps(Sequence["Snap | None"]):
 
     def halves(self) -> tuple[Snaps, Snaps]:
         """Return the first and the second half of the points, which share arrays with them; these are given up."""
-        count = len(self) // 2
-        first, second = self._like(lambda values: values[:count]), self._like(lambda values: values[count:])
+        count, kind = len(self) // 2, type(self)
+        first, second = object.__new__(kind), object.__new__(kind)
+        for name in (*_COLUMNS, "_rows"):
+            values = getattr(self, name)
+            first.__dict__[name], second.__dict__[name] = values[:count], values[count:]
+        first._make = second._make = self._make
+        first._known, second._known = {}, {}
         for row, snap in self._known.items():
             (first if row < count else second)._known[row % count] = snap
         return first, second

@@ -244,28 +244,6 @@ def put_snaps(rows: Floats, points: Floats, first: Any, passed: Floats, snaps: F
 
 
 @jit
-def put_columns(found: Floats, snaps: Floats, one_sided: Any, lines: Ints, columns: Floats) -> bool:
-    """Write the points of places as columns, and return whether any is on a street of `one_sided`.
-
-    `found` and `snaps` are those of `find_nearest`. `lines` receives the streets and the pieces, `columns` the parts of
-    the streets before the points, the points and the parts of the pieces before them. If a place has no point, the
-    street is -1.
-    """
-    is_special = False
-    for row in range(len(found)):
-        if found[row, 0] == math.inf:
-            lines[0, row], lines[1, row] = -1, 0
-            columns[0, row], columns[1, row], columns[2, row], columns[3, row] = 0.5, 0.5, 0.5, 0.0
-            continue
-        line, fraction = np.int64(found[row, 1]), snaps[row, 0]
-        lines[0, row], lines[1, row] = line, np.int64(snaps[row, 1])
-        columns[0, row], columns[1, row], columns[2, row] = fraction, snaps[row, 2], snaps[row, 3]
-        columns[3, row] = found[row, 3] if fraction > 0.0 and fraction < 1.0 else fraction
-        is_special = is_special or one_sided[line]
-    return is_special
-
-
-@jit
 def find_nearest(
     places: Floats,
     limit: float,
@@ -308,3 +286,69 @@ def find_nearest(
                 break
             radius *= 4.0
     put_snaps(found, points, first, passed, snaps)
+
+
+@jit
+def find_trip_ends(
+    places: Floats,
+    limit: float,
+    first_radius: float,
+    boxes: Any,
+    runs: Any,
+    levels: Ints,
+    points: Floats,
+    allowed: Any,
+    first: Any,
+    passed: Floats,
+    one_sided: Any,
+    both_ways: Any,
+    both_ways_limit: float,
+    waiting: Ints,
+    room: Floats,
+    found: Floats,
+    snaps: Floats,
+    lines: Ints,
+    columns: Floats,
+) -> None:
+    """Do what `find_nearest` does, but take streets of `both_ways` in place of those of `one_sided`, and write columns.
+
+    The former are looked for within `both_ways_limit` metres, unless that is negative, for which `room` has three rows;
+    a point that is the same stays on the street that was found first. `lines` receives the streets and the pieces,
+    `columns` the parts of the streets before the points, the points and the parts of the pieces before them. If a place
+    has no point, the street is -1.
+    """
+    nearest = room[:1]
+    find_nearest(
+        places, limit, first_radius, boxes, runs, levels, points, allowed, first, passed, waiting, nearest, found, snaps
+    )
+    for row in range(len(places)):
+        if found[row, 0] == math.inf:
+            lines[0, row], lines[1, row] = -1, 0
+            columns[0, row], columns[1, row], columns[2, row], columns[3, row] = 0.5, 0.5, 0.5, 0.0
+            continue
+        if both_ways_limit >= 0.0 and one_sided[np.int64(found[row, 1])]:
+            other, point = room[1:2], room[2:3]
+            place, radius = places[row : row + 1], both_ways_limit
+            find_nearest(
+                place,
+                radius,
+                first_radius,
+                boxes,
+                runs,
+                levels,
+                points,
+                both_ways,
+                first,
+                passed,
+                waiting,
+                nearest,
+                other,
+                point,
+            )
+            if other[0, 0] != math.inf and (point[0, 2] != snaps[row, 2] or point[0, 3] != snaps[row, 3]):
+                for column in range(4):
+                    found[row, column], snaps[row, column] = other[0, column], point[0, column]
+        line, fraction = np.int64(found[row, 1]), snaps[row, 0]
+        lines[0, row], lines[1, row] = line, np.int64(snaps[row, 1])
+        columns[0, row], columns[1, row], columns[2, row] = fraction, snaps[row, 2], snaps[row, 3]
+        columns[3, row] = found[row, 3] if fraction > 0.0 and fraction < 1.0 else fraction
