@@ -2,8 +2,9 @@
 
 A restriction forbids that a certain arc follows a sequence of arcs. To obey all restrictions, a traveller must know the
 longest suffix of the travelled arcs with which such a sequence begins. The automaton of Aho and Corasick (1975) keeps
-exactly this suffix. State 0 remembers nothing. Most arcs begin no sequence, so there are few other states, unless every
-arc has to be remembered, because the cost of a turn depends on the arc before it.
+exactly this suffix. State 0 remembers nothing, and of two states with the same last arc the one that remembers more has
+the greater number. Most arcs begin no sequence, so there are few other states, unless every arc has to be remembered,
+because the cost of a turn depends on the arc before it.
 """
 
 from __future__ import annotations
@@ -70,15 +71,14 @@ def make_memory(
     allowed: dict[Path, set[int]] = defaultdict(set)
     for paths, arcs in ((forbidden, taboo), (commanded, allowed)):
         for path in paths:
-            for size in range(1, len(path)):
-                if path[:size] in states:
-                    continue
-                if all_arcs and size == 1:
-                    states[path[:1]] = 1 + path[0]
-                else:
-                    states[path[:size]] = count
-                    count += 1
             arcs[path[:-1]].add(path[-1])
+    begun = dict.fromkeys(path[:size] for path in (*taboo, *allowed) for size in range(1, len(path) + 1))
+    for path in sorted(begun, key=len):
+        if all_arcs and len(path) == 1:
+            states[path] = 1 + path[0]
+        else:
+            states[path] = count
+            count += 1
     if allowed:
         first, by_tail = rows_of(tail, int(max(tail.max(initial=-1), head.max(initial=-1))) + 1)
         ends = np.array([head[path[-1]] for path in allowed])
