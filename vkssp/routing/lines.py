@@ -21,6 +21,7 @@ from vkssp.graph.geo import (
     unwrapped,
 )
 from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.routing.begins import begin_nodes
 from vkssp.routing.plane import StreetPlane
 from vkssp.routing.street_tree import StreetTree, street_tree
 
@@ -248,6 +249,11 @@ class StreetLines:
         place = np.empty(len(order), np.int64)
         place[order] = np.cumsum(is_first) - 1
         return Junctions(place, order, np.append(np.flatnonzero(is_first), len(order)))
+
+    @cached_property
+    def begin_nodes(self) -> Bools:
+        """Whether trips that begin on a street may reach each node first; see `vkssp.routing.begins`."""
+        return begin_nodes(self.graph)
 
     def nodes_at(self, node: int) -> list[int]:
         """Return the nodes that are the same place as a given node, including that node."""

@@ -65,7 +65,7 @@ class _Points:
         return np.where(self._index.backward[arcs], 1.0 - fraction, fraction)
 
     def street_arcs(self) -> tuple[Indices, Indices, Floats]:
-        """Return the arcs of the points on streets: the point, the arc, and the part before the point."""
+        """Return all arcs of the points on streets: the point, the arc, and the part before the point."""
         first, arcs = self._index.arcs_by_polyline
         lines = self.polyline[self._on_streets]
         count = first[lines + 1] - first[lines]
@@ -97,12 +97,13 @@ class _Points:
         return np.repeat(self.at_junctions, count), order[ranges(first[places], count)]
 
     def first_arcs(self) -> tuple[Indices, Indices, Floats]:
-        """Return the arcs on which trips from the points may begin, as `street_arcs` does."""
+        """Return the arcs on which trips from the points may begin, in the form of `street_arcs`."""
         (point, node), first_out = self.nodes(), self._index.graph.first_out
         first, end = (first_out[at].astype(np.int64) for at in (node, node + 1))
         out = np.repeat(point, end - first), ranges(first, end - first), np.zeros(int((end - first).sum()))
         point, arc, at = (np.concatenate(pair) for pair in zip(self.street_arcs(), out, strict=True))
-        return point, arc, at
+        begins = self._index.begin_nodes[self._index.graph.head[arc]]
+        return point[begins], arc[begins], at[begins]
 
 
 def _is_special(index: StreetIndex, snaps: Sequence[Snap | None]) -> bool:
@@ -145,7 +146,9 @@ def _phantoms(
         bonus = _NO_WEIGHTS if streets.turn_bonus is None else streets.turn_bonus
         if streets.passed_weight is not None and streets.piece_weight is not None:
             passed, pieces, from_end = streets.passed_weight, streets.piece_weight, streets.counted_from_end
-    of_nodes = *ends_and_places(index), index.beside_unusable if index.knows_turns else _NO_NODES
+    of_nodes = *ends_and_places(index), *[_NO_NODES] * 2
+    if index.knows_turns:
+        of_nodes = *ends_and_places(index), index.beside_unusable, index.begin_nodes
     given = (
         *(are_goals, snaps.polyline, snaps.fraction, snaps.segment, snaps.share, is_apart, *index.arcs_by_polyline),
         *(index.along, graph.tail, graph.first_out, *of_nodes, graph.weight, turn, bonus, passed, pieces, from_end),

@@ -3,7 +3,8 @@
 If a graph knows of turns, a node is a place together with the street by which a traveller arrived there. A trip that
 starts at a junction arrived by no street: all arcs out of the junction are open, and the turns into them cost nothing.
 A trip that ends at a junction may arrive by any street. A trip that passes a point goes on along the street by which it
-arrived.
+arrived. If nodes remember more than this street, a trip begins with the least memory, ends with any, and keeps what it
+remembers where it passes a point.
 """
 
 from __future__ import annotations
@@ -56,6 +57,15 @@ class ViaState(NamedTuple):
 
 def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
     """Return the arcs along which a trip may begin at a point, each with the part of the arc before the point."""
+    begins, head = index.begin_nodes, index.graph.head
+    return [(arc, at) for arc, at in passed_arcs(index, snap) if begins[head[arc]]]
+
+
+def passed_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
+    """Return the arcs along which a trip may go on from a point, each with the part of the arc before the point.
+
+    There may be several along the same street, by what the trip remembers; it begins only on those of `first_arcs`.
+    """
     if snap.arcs is not None:
         return [(arc, _position_near(index, arc, snap)) for arc in snap.arcs]
     if index.knows_turns and snap.is_end:
@@ -73,7 +83,7 @@ def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     arrived = arrivals(index, snap)
     if arrived is not None:
         arcs = [(arc, at) for arc, at in arcs if index.usable[index.polyline_of[arc]]]
-        return _best(_starts(index, snap, arcs) + [PhantomNode(node, 0) for node in arrived])
+        return _best(_starts(index, snap, arcs) + [PhantomNode(n, 0) for n in arrived if index.begin_nodes[n]])
     ends = _starts(index, snap, arcs)
     if index.knows_turns:
         return _best(ends)  # many arcs out of a junction lead to the same node
@@ -139,7 +149,7 @@ def find_via_states(index: StreetIndex, snap: Snap) -> list[ViaState]:
     if snap.is_end and snap.arcs is not None:
         return [
             ViaState(_directed_goals(index, snap, [arc]), _directed_starts(index, snap, [(arc, at)]), frozenset([arc]))
-            for arc, at in first_arcs(index, snap)
+            for arc, at in passed_arcs(index, snap)
         ]
     if snap.is_end:
         nodes: dict[tuple[int, bool], list[int]] = defaultdict(list)
@@ -195,14 +205,18 @@ def find_direct(
     """
     if start.inside is not None or goal.inside is not None:
         return _direct_inside(index, start, goal)
-    if start.arcs is not None or goal.arcs is not None:
-        return _directed_direct(index, start, goal, [state.arcs for state in (leaving, coming) if state is not None])
-    graph = index.graph
-    candidates: list[tuple[int, PhantomNode, PhantomNode]] = []
+    # A trip that begins at the first point remembers nothing of what would have led there.
     free = leaving is None or leaving.arcs is None
+    if start.arcs is not None or goal.arcs is not None:
+        limits = [state.arcs for state in (leaving, coming) if state is not None and state.arcs is not None]
+        return _directed_direct(index, start, goal, limits, free)
+    graph, begins = index.graph, index.begin_nodes
+    candidates: list[tuple[int, PhantomNode, PhantomNode]] = []
     nodes = set(index.nodes_of(start)) if free and index.knows_turns and start.is_end else set()
     if nodes and goal.is_end:
-        shared = nodes & (set(index.nodes_of(goal)) if coming is None or coming.nodes is None else coming.nodes)
+        shared = nodes & set(index.nodes_of(goal))
+        if coming is not None and coming.nodes is not None:
+            shared = {node for node in shared & coming.nodes if begins[node]}
         if shared:
             end = PhantomNode(min(shared), 0)
             return 0, end, end
@@ -220,6 +234,8 @@ def find_direct(
         elif int(graph.tail[arc]) in nodes:
             here = 0.0
         else:
+            continue
+        if free and not begins[graph.head[arc]]:
             continue
         there = position(index, arc, goal)
         if here <= there and all([arc in limit for limit in limits]) and index.is_open(arc, start, goal):
@@ -277,15 +293,20 @@ def _doors(snap: Snap) -> tuple[Door, ...]:
 
 
 def _directed_direct(
-    index: StreetIndex, start: Snap, goal: Snap, limits: list[frozenset[int] | None]
+    index: StreetIndex, start: Snap, goal: Snap, limits: list[frozenset[int]], free: bool
 ) -> tuple[int, PhantomNode, PhantomNode] | None:
-    """Return what `find_direct` returns for points of which one has its own arcs, given the arcs of states."""
-    begin = dict(first_arcs(index, start))
+    """Return what `find_direct` returns for points of which one has its own arcs, given the arcs of states.
+
+    `free` says whether the trip begins at the first point.
+    """
+    begin = dict(passed_arcs(index, start))
     if start.arcs is None and start.polyline == goal.polyline:
         begin.update((arc, position(index, arc, start)) for arc in index.arcs(start.polyline).tolist())
+    if free:
+        begin = {arc: at for arc, at in begin.items() if index.begin_nodes[index.graph.head[arc]]}
     found: list[tuple[int, PhantomNode, PhantomNode]] = []
     for arc in index.arcs(goal.polyline).tolist() if goal.arcs is None else goal.arcs:
-        if arc not in begin or any(limit is not None and arc not in limit for limit in limits):
+        if arc not in begin or any(arc not in limit for limit in limits):
             continue
         here, there = begin[arc], _position_near(index, arc, goal)
         if here == there and there in (0.0, 1.0):

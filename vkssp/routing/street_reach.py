@@ -17,7 +17,7 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import kernels
 from vkssp.routing.lines import Bools, Snap
 from vkssp.routing.part_weights import part_weight
-from vkssp.routing.phantoms import first_arcs, position
+from vkssp.routing.phantoms import first_arcs, passed_arcs, position
 from vkssp.routing.snap import StreetIndex
 
 #: Weight that stands for no path; greater than any other weight.
@@ -64,7 +64,7 @@ def begun_streets(index: StreetIndex, snap: Snap, *, reverse: bool = False) -> l
 def _last_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
     """Return the arcs along which a trip may end at a point, each with the part of the arc before the point."""
     if snap.arcs is not None:
-        return first_arcs(index, snap)
+        return passed_arcs(index, snap)
     if index.knows_turns and snap.is_end:
         return []  # the nodes of the junction are reached themselves
     return [(arc, position(index, arc, snap)) for arc in index.arcs(snap.polyline).tolist()]
@@ -109,6 +109,8 @@ def approach(index: StreetIndex, distances: Uint32s, *, reverse: bool = False) -
     node = graph.head if reverse else graph.tail
     weight = distances[node].astype(np.int64)
     weight[weight == UNREACHABLE] = NEVER
+    if reverse:
+        weight[~index.begin_nodes[node]] = NEVER
     falls = ~index.backward if reverse else index.backward
     if graph.streets is None:
         return Approach(node, weight, graph.weight, falls)
@@ -214,6 +216,8 @@ def _reached(
     """
     graph = index.graph
     streets, none = graph.streets, np.zeros(0, np.bool_)
+    if reverse:  # trips to the place begin on the streets
+        distances = np.where(index.begin_nodes, distances, np.uint32(UNREACHABLE))
     turn = None if streets is None else streets.turn_weight
     found: tuple[npt.NDArray[np.int64], Floats, Floats] = kernels("vkssp.routing.kernels.reach").reached(
         *(graph.first_out, graph.head, distances, graph.weight, np.zeros(0, np.uint32) if turn is None else turn),
