@@ -182,14 +182,14 @@ class Town:
 
     def best(
         self,
-        start: tuple[int, int],
-        goal: tuple[int, int],
+        start: tuple[int, int] | int,
+        goal: tuple[int, int] | int,
         *,
         costs: bool,
         all_nodes: bool,
         via: Sequence[tuple[int, int] | int] = (),
     ) -> float | None:
-        """Return the seconds between the middles of two pieces, given by way and index, or None.
+        """Return the seconds between two nodes, or middles of pieces, given by way and index, or None.
 
         On the way there one passes the middles of further pieces, without turning round there, or nodes. After one on a
         street that serves only the ends of a trip, such streets are open again.
@@ -204,12 +204,14 @@ class Town:
         def steps_on(piece: tuple[int, int]) -> list[Step]:
             return [s for s in ((*piece, 1), (piece[0], piece[1] + 1, -1)) if self.is_open(s)]
 
-        for step in steps_on(start):
+        if isinstance(start, int):  # where one turns into no street
+            heapq.heappush(queue, (0.0, next(tick), (), "start", 0))
+        for step in () if isinstance(start, int) else steps_on(start):
             phase = "start" if step in bound else "middle"
             heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 0))
             if via and via[0] == self.end(step):
                 heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 1))
-        goals, done, results = set(steps_on(goal)), set(), []
+        goals, done, results = set() if isinstance(goal, int) else set(steps_on(goal)), set(), []
         vias = [set() if isinstance(piece, int) else set(steps_on(piece)) for piece in via]
         if start == goal and not via:
             return 0.0
@@ -218,11 +220,15 @@ class Town:
             if (history, phase, passed) in done:
                 continue
             done.add((history, phase, passed))
-            for step in self.out[self.end(history[-1])]:
+            place = self.end(history[-1]) if history else start
+            assert isinstance(place, int)
+            if place == goal and passed == len(vias):
+                results.append(cost)
+            for step in self.out[place]:
                 if not self.allowed(history, step):
                     continue
-                place = self.end(history[-1])
-                if is_back(history[-1], step) and not (
+                turns_round = bool(history) and is_back(history[-1], step)
+                if turns_round and not (
                     self.may_turn_round(history) if costs else all_nodes or place in self.junctions
                 ):
                     continue
@@ -232,7 +238,7 @@ class Town:
                     continue
                 else:
                     later = "middle"
-                turn = round(self.turn(history[-1], step) / unit) * unit if costs else 0.0
+                turn = round(self.turn(history[-1], step) / unit) * unit if costs and history else 0.0
                 if step in goals and passed == len(vias):
                     results.append(cost + turn + self.seconds(step) / 2)
                 new, phases = (*history, step)[-longest:], [(passed, later)]

@@ -204,7 +204,7 @@ def find_direct(
         The weight, and the two points on the arc that they share; they have no arc (-1) if both are the same junction.
     """
     if start.inside is not None or goal.inside is not None:
-        return _direct_inside(index, start, goal)
+        return _direct_inside(index, start, goal, leaving, coming)
     # A trip that begins at the first point remembers nothing of what would have led there.
     free = leaving is None or leaving.arcs is None
     if start.arcs is not None or goal.arcs is not None:
@@ -263,22 +263,26 @@ def _seconds_per_weight(index: StreetIndex) -> float:
     return 0.0 if streets is None else streets.seconds_per_weight
 
 
-def _direct_inside(index: StreetIndex, start: Snap, goal: Snap) -> tuple[int, PhantomNode, PhantomNode] | None:
+def _direct_inside(
+    index: StreetIndex, start: Snap, goal: Snap, leaving: ViaState | None, coming: ViaState | None
+) -> tuple[int, PhantomNode, PhantomNode] | None:
     """Return what `find_direct` returns for points of which at least one is inside an open area."""
     if start.inside is None or goal.inside is None or start.inside.area != goal.inside.area:
-        return _direct_to_doors(index, start, goal)
+        return _direct_to_doors(index, start, goal, leaving, coming)
     _, metres, seconds = index.open_areas.path(start, goal)
     node = index.nodes_of(goal.inside.doors[0].snap)[0]
     weight = weight_inside(_seconds_per_weight(index), metres, seconds)
     return weight, PhantomNode(node, weight, metres=metres, seconds=seconds), PhantomNode(node, 0)
 
 
-def _direct_to_doors(index: StreetIndex, start: Snap, goal: Snap) -> tuple[int, PhantomNode, PhantomNode] | None:
+def _direct_to_doors(
+    index: StreetIndex, start: Snap, goal: Snap, leaving: ViaState | None, coming: ViaState | None
+) -> tuple[int, PhantomNode, PhantomNode] | None:
     """Return what `find_direct` returns for points in different places, the best way through corners of areas."""
     unit, found = _seconds_per_weight(index), []
     for out in _doors(start):
         for into in _doors(goal):
-            path = find_direct(index, out.snap, into.snap)
+            path = find_direct(index, out.snap, into.snap, leaving, coming)
             if path is not None:
                 weight, first, last = path
                 weight += sum(weight_inside(unit, door.metres, door.seconds) for door in (out, into))

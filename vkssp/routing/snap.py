@@ -291,19 +291,25 @@ class StreetIndex(StreetLines):
         best: tuple[int, Bools, Bools] | None = None
         large = np.flatnonzero(20 * size >= size.max())
         for core in first[large[np.argsort(-size[large], kind="stable")[:_CORES]]].tolist():
-            leaves, reached = self._beside(backward, core, self.graph.head), self._beside(links, core, self.graph.tail)
+            leaves = self._beside(backward, core, self.graph.head, self.begin_nodes)
+            reached = self._beside(links, core, self.graph.tail, None)
             count = int(np.count_nonzero(leaves & reached))
             if best is None or count > best[0]:
                 best = count, leaves, reached
         assert best is not None
         return best[1:]
 
-    def _beside(self, links: Any, core: int, ends: npt.NDArray[np.uint32]) -> Bools:
-        """Return for each polyline whether a search from the core reaches the node in `ends` of one of its arcs."""
+    def _beside(self, links: Any, core: int, ends: npt.NDArray[np.uint32], among: Bools | None) -> Bools:
+        """Return for each polyline whether a search from the core reaches the node in `ends` of one of its arcs.
+
+        If a mask of nodes is given, it has to be one of them.
+        """
         from scipy.sparse import csgraph
 
         found = np.zeros(self.graph.num_nodes, np.bool_)
         found[csgraph.breadth_first_order(links, core, return_predecessors=False)] = True
+        if among is not None:
+            found &= among
         result = np.zeros(self.num_polylines, np.bool_)
         result[self.polyline_of[found[ends]]] = True
         return result
