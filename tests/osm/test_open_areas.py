@@ -100,6 +100,15 @@ def test_places_inside(tmp_path: Path, turns: str) -> None:
     assert trip.route.distance_m > across.distance_m
 
 
+def test_routes_from_inside_pass_via_points_without_turning_round(tmp_path: Path) -> None:
+    """On the way in, a dead end, one turns round at its end, if one has to go on."""
+    router = Router(imported(tmp_path, turns="costs"), device="cpu")
+    ends, via = ((0.001, 0.0002), (0.001, 0.0018)), (-0.0005, 0.0)
+    straight, free = (router.route(*ends, via=[via], continue_straight=one) for one in (True, False))
+    assert NODES[9] in [tuple(point) for point in straight.points.tolist()]
+    assert free.distance_m == pytest.approx(straight.distance_m - 2 * haversine(*NODES[9], *via))
+
+
 @pytest.mark.parametrize(
     ("ways", "relations"),
     [

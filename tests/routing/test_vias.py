@@ -14,8 +14,9 @@ from tests.conftest import EXAMPLES
 from tests.support.lawful import Town, violations
 from tests.support.osm_maps import ANDORRA, ROAD, read_plain
 from tests.support.streetmaps import UNIT, street_map
+from tests.support.towns import CORNERS as GRID
 from tests.support.towns import read_town, towns
-from tests.support.turn_maps import CROSS, ROADS, imported, middle, restriction, steps_of
+from tests.support.turn_maps import CROSS, ROADS, imported, middle, restriction, steps_of, ways_taken
 from vkssp import Graph, NoRouteError, QueryError, Route, Router, read_graph
 from vkssp.gpu.device import Device
 from vkssp.graph.geo import haversine
@@ -55,8 +56,8 @@ def test_routes_over_via_points_are_the_best_lawful_ones(
     pieces = [(key, i) for key, refs in town.refs.items() for i in range(len(refs) - 1)]
     with Router(graph, "dijkstra") as router:
         for _ in range(3):
-            start, goal = data.draw(st.sampled_from(pieces)), data.draw(st.sampled_from(pieces))
             places = st.sampled_from([*pieces, *(node for node in town.junctions if town.out[node])])
+            start, goal = data.draw(places), data.draw(places)
             via = data.draw(st.lists(places, min_size=1, max_size=2))
             stops = [start, *via, goal]
             if any(a == b for a, b in pairwise(stops)):
@@ -76,6 +77,24 @@ def test_routes_over_via_points_are_the_best_lawful_ones(
             # At a junction one may turn where the graph lets one.
             assert any(isinstance(stop, int) for stop in via) or not turns_round(graph, route)
             assert violations(town, steps_of(town, graph, route)) == []
+
+
+@pytest.mark.parametrize("simplify", [False, True])
+def test_who_begins_before_a_via_point_may_not_turn_as_others_have_to(tmp_path: Path, simplify: bool) -> None:
+    """Those who come by ways 6, 4 and 9 have to turn round at node 1; those who begin on 9 go on along 7."""
+    refs = {1: (21, 22), 2: (10, 20), 3: (11, 21), 4: (11, 12), 5: (0, 10), 6: (2, 12), 7: (0, 1), 8: (12, 22), 9: (1, 11)}
+    ways = [(key, list(ends), {**ROAD, "access": "destination"}) for key, ends in refs.items()]
+    town = Town(GRID, ways, [restriction("no_left_turn", 6, [4, 9], 7)])
+    graph, _ = imported(tmp_path, town.nodes, town.ways, town.relations, turns="costs", simplify=simplify)
+    unit = graph.streets.seconds_per_weight  # type: ignore[union-attr]
+    goal, via = (1, 0), town.nodes[1][:2]
+    with Router(graph, "dijkstra") as router:
+        for way, taken in ((9, [9, 7, 5, 2, 5, 7, 9, 3, 1]), (6, [6, 4, 9, 3, 1])):
+            route = router.route(middle(town, (way, 0)), middle(town, goal), via=[via])
+            wanted = town.best((way, 0), goal, via=[1], costs=True, all_nodes=not simplify)
+            assert route.weight * unit == pytest.approx(wanted, abs=1.5 if simplify else 0.03)
+            assert ways_taken(graph, route) == taken
+            check_legs(graph, route)
 
 
 @pytest.mark.parametrize("turns", ["restrictions", "costs"])
