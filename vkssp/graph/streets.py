@@ -92,8 +92,10 @@ class Streets:
         (num_arcs,), uint32. Trips that begin on the arc weigh it without. 0 where `turn` is more than 0; None if there
         are no such turns.
     memory : numpy.ndarray or None
-        In a graph with turns, what a traveller at each node remembers of the path there, as a number. Shape
-        (num_nodes,), uint32; None for a graph saved by a version without this array.
+        In a graph with turns, what a traveller at each node remembers of the path there, as a number: 0 is nothing, and
+        of two nodes at the end of one street the one that remembers more streets before it has the greater number.
+        Trips begin with the least. Shape (num_nodes,), uint32; None for a graph saved by a version without this array,
+        in which trips may begin with any.
     layer : numpy.ndarray or None
         In a graph with turns and with streets for residents and guests, the part of a trip that each node serves: 0 the
         middle, 1 the start, 2 the end. Shape (num_nodes,), uint8.

@@ -255,6 +255,11 @@ class StreetLines:
         """Whether trips that begin on a street may reach each node first; see `vkssp.routing.begins`."""
         return begin_nodes(self.graph)
 
+    @cached_property
+    def later_arcs(self) -> frozenset[int]:
+        """The few arcs on which no trip begins, since they do not lead to nodes that trips may reach first."""
+        return frozenset(np.flatnonzero(~self.begin_nodes[self.graph.head]).tolist())
+
     def nodes_at(self, node: int) -> list[int]:
         """Return the nodes that are the same place as a given node, including that node."""
         junctions = self.junctions

@@ -102,6 +102,8 @@ class _Points:
         first, end = (first_out[at].astype(np.int64) for at in (node, node + 1))
         out = np.repeat(point, end - first), ranges(first, end - first), np.zeros(int((end - first).sum()))
         point, arc, at = (np.concatenate(pair) for pair in zip(self.street_arcs(), out, strict=True))
+        if not self._index.later_arcs:
+            return point, arc, at
         begins = self._index.begin_nodes[self._index.graph.head[arc]]
         return point[begins], arc[begins], at[begins]
 
@@ -148,7 +150,8 @@ def _phantoms(
             passed, pieces, from_end = streets.passed_weight, streets.piece_weight, streets.counted_from_end
     of_nodes = *ends_and_places(index), *[_NO_NODES] * 2
     if index.knows_turns:
-        of_nodes = *ends_and_places(index), index.beside_unusable, index.begin_nodes
+        begins = index.begin_nodes if index.later_arcs else _NO_NODES
+        of_nodes = *ends_and_places(index), index.beside_unusable, begins
     given = (
         *(are_goals, snaps.polyline, snaps.fraction, snaps.segment, snaps.share, is_apart, *index.arcs_by_polyline),
         *(index.along, graph.tail, graph.first_out, *of_nodes, graph.weight, turn, bonus, passed, pieces, from_end),

@@ -57,8 +57,8 @@ class ViaState(NamedTuple):
 
 def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
     """Return the arcs along which a trip may begin at a point, each with the part of the arc before the point."""
-    begins, head = index.begin_nodes, index.graph.head
-    return [(arc, at) for arc, at in passed_arcs(index, snap) if begins[head[arc]]]
+    found, later = passed_arcs(index, snap), index.later_arcs
+    return [(arc, at) for arc, at in found if arc not in later] if later else found
 
 
 def passed_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
@@ -210,13 +210,13 @@ def find_direct(
     if start.arcs is not None or goal.arcs is not None:
         limits = [state.arcs for state in (leaving, coming) if state is not None and state.arcs is not None]
         return _directed_direct(index, start, goal, limits, free)
-    graph, begins = index.graph, index.begin_nodes
+    graph = index.graph
     candidates: list[tuple[int, PhantomNode, PhantomNode]] = []
     nodes = set(index.nodes_of(start)) if free and index.knows_turns and start.is_end else set()
     if nodes and goal.is_end:
         shared = nodes & set(index.nodes_of(goal))
         if coming is not None and coming.nodes is not None:
-            shared = {node for node in shared & coming.nodes if begins[node]}
+            shared = {node for node in shared & coming.nodes if index.begin_nodes[node]}
         if shared:
             end = PhantomNode(min(shared), 0)
             return 0, end, end
@@ -235,7 +235,7 @@ def find_direct(
             here = 0.0
         else:
             continue
-        if free and not begins[graph.head[arc]]:
+        if free and arc in index.later_arcs:
             continue
         there = position(index, arc, goal)
         if here <= there and all([arc in limit for limit in limits]) and index.is_open(arc, start, goal):
@@ -307,7 +307,7 @@ def _directed_direct(
     if start.arcs is None and start.polyline == goal.polyline:
         begin.update((arc, position(index, arc, start)) for arc in index.arcs(start.polyline).tolist())
     if free:
-        begin = {arc: at for arc, at in begin.items() if index.begin_nodes[index.graph.head[arc]]}
+        begin = {arc: at for arc, at in begin.items() if arc not in index.later_arcs}
     found: list[tuple[int, PhantomNode, PhantomNode]] = []
     for arc in index.arcs(goal.polyline).tolist() if goal.arcs is None else goal.arcs:
         if arc not in begin or any(arc not in limit for limit in limits):

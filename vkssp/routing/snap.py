@@ -318,7 +318,7 @@ class StreetIndex(StreetLines):
         """Make what the first query needs, the compiled code too, so that indices with other weights share it."""
         _ = self.tree, self.passed_metres, self.lengths, self.islands, self.useful, self._one_sided, self.junctions
         if self.knows_turns:
-            _ = self.nodes_at_ends, self.begin_nodes
+            _ = self.nodes_at_ends, self.later_arcs
         if self.small_component_size is not None:
             _ = self.small_components, self.before_signals
         self.nearest(self.south, self.west)

@@ -82,9 +82,9 @@ def find_phantoms(
 
     The points are columns of `Snaps`. `along` is that of the index, and `ends_of_line` a node at each end of its
     streets. `place`, `node_at` and `first_at` are its `Junctions`, empty if each node is a place; then a point at the
-    end of a street is at no junction, and `begins` is empty; otherwise it is the `begin_nodes` of the index. `turn` and
-    `bonus` are the weights of turns and what is taken off them, `passed`, `pieces` and `from_end` those of pieces of
-    streets, each empty if there are none.
+    end of a street is at no junction. `begins` has the nodes that trips may reach first, empty if all. `turn` and `bonus`
+    are the weights of turns and what is taken off them, `passed`, `pieces` and `from_end` those of pieces of streets,
+    each empty if there are none.
 
     `first` receives the offset of each point's first phantom node. A row of `numbers` is a node, a weight and an arc,
     and `parts` has the part of the arc before the point. Those with `is_apart` are left out; so are points at junctions
@@ -122,7 +122,7 @@ def find_phantoms(
                     if len(bonus) > 0:
                         whole += np.int64(bonus[arc])
                     head = np.int64(along[arc, 2])
-                    if not begins[head]:
+                    if len(begins) > 0 and not begins[head]:
                         continue
                     end = add_phantom(head, whole, arc, 0.0, total, end, True, numbers, parts)
         else:
@@ -131,7 +131,7 @@ def find_phantoms(
                 return -1
             for row in range(begin_row, end_row):
                 arc = arcs_of_line[row]
-                if not are_goals and knows_turns and not begins[np.int64(along[arc, 2])]:
+                if not are_goals and len(begins) > 0 and not begins[np.int64(along[arc, 2])]:
                     continue
                 low, high = np.int64(along[arc, 0]), np.int64(along[arc, 1])
                 side = 1 if low > high else 0
