@@ -37,16 +37,16 @@ def find_begins(
                 is_short[memory[head[arc]]] = True
     for is_last in range(2):
         for arc in range(len(head)):
-            node = np.int64(head[arc])
+            there = np.int64(head[arc])
             group = 6 * np.int64(polyline_of[arc])
             if backward[arc]:
                 group += 3
             if len(layer) > 0:
-                group += np.int64(layer[node])
-            number = np.uint32(memory[node])
+                group += np.int64(layer[there])
+            number = np.uint32(memory[there])
             if is_short[number]:
                 number = np.uint32(0)
             if is_last:
-                begins[node] = number == least[group]
+                begins[there] = number == least[group]
             elif number < least[group]:
                 least[group] = number

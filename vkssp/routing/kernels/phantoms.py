@@ -82,9 +82,9 @@ def find_phantoms(
 
     The points are columns of `Snaps`. `along` is that of the index, and `ends_of_line` a node at each end of its
     streets. `place`, `node_at` and `first_at` are its `Junctions`, empty if each node is a place; then a point at the
-    end of a street is at no junction. `begins` has the nodes that trips may reach first, empty if all. `turn` and `bonus`
-    are the weights of turns and what is taken off them, `passed`, `pieces` and `from_end` those of pieces of streets,
-    each empty if there are none.
+    end of a street is at no junction. `begins` says which nodes trips may reach first, empty if all. `turn` and
+    `bonus` are the weights of turns and what is taken off them, `passed`, `pieces` and `from_end` those of pieces of
+    streets, each empty if there are none.
 
     `first` receives the offset of each point's first phantom node. A row of `numbers` is a node, a weight and an arc,
     and `parts` has the part of the arc before the point. Those with `is_apart` are left out; so are points at junctions
