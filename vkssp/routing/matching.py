@@ -324,7 +324,11 @@ class _States(NamedTuple):
 
 
 def _states(index: StreetIndex, snaps: Sequence[Snap]) -> _States:
-    """Return the states of points on streets."""
+    """Return the states of points on streets.
+
+    Paths go on from all arcs of a direction, also from those on which no trip begins: a vehicle may have travelled
+    anything before the trace, and what it did is told by the positions.
+    """
     first, arcs = index.arcs_by_polyline
     polyline = np.array([snap.polyline for snap in snaps], np.int64)
     fraction = np.array([snap.fraction for snap in snaps])
