@@ -26,7 +26,15 @@ class Resource:
     A forked process has no claim on its parent's devices: closing an inherited resource has no effect.
 
     `copy` and `pickle` are refused, because a copy would close objects that the original still uses.
+
+    Attributes
+    ----------
+    growths : int
+        How often the object has made larger buffers, or further ones, for its questions: as long as this stays the
+        same, so does `memory_bytes`, which takes longer to compute.
     """
+
+    growths = 0
 
     def __init__(self, owner: Resource | None = None) -> None:
         self._owner = owner

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.algorithms.test_phast import exact_rows
@@ -214,6 +215,37 @@ def test_buffers_for_the_host_are_made_when_rows_go_there(exporting: Device, mon
             assert kept() == (first, 0)
         assert np.array_equal(solver.distances(SOURCES), expected)
         assert first.closed and solver.session.kept is None
+
+
+@pytest.mark.parametrize(("nodes", "seeds_each"), [(GRAPH.positions, 16), (GRAPH.positions[:80], 30)])
+def test_kept_makers_are_weighed_anew_only_once_they_have_grown(
+    device: Device, monkeypatch: pytest.MonkeyPatch, nodes: npt.NDArray[np.uint32], seeds_each: int
+) -> None:
+    """Buffers for more seeds take the place of smaller ones, and other recordings take no memory."""
+    monkeypatch.setattr(session, "SMALL", 0)
+    monkeypatch.setitem(device.tuned, "sweeps.searches", 64)
+    one = [[(source, 0)] for source in range(64)]
+    many = [[((source + seed) % 400, seed) for seed in range(seeds_each)] for source in range(64)]
+    with Solver(GRAPH, "phast", device) as solver:
+
+        def ask(groups: list[list[tuple[int, int]]]) -> None:
+            for _ in solver.session.row_blocks(GRAPH, groups, nodes, whole=len(nodes) == GRAPH.num_nodes):
+                pass
+
+        ask(one)
+        kept: Any = solver.session.kept
+        questions, free_bytes = [], int((kept.memory_bytes + 1000) / session.MOST_KEPT)
+
+        def asked(device: Device) -> int:
+            questions.append(device)
+            return free_bytes
+
+        monkeypatch.setattr(Device, "free_bytes", asked)
+        ask(one[:5])
+        ask(one)
+        assert solver.session.kept is kept and not questions
+        ask(many)
+        assert len(questions) == 1 and kept.closed and solver.session.kept is None
 
 
 def noting(rows: Any, bound: list[bool]) -> Any:

@@ -240,6 +240,7 @@ class LabelTable(Resource):
         for slot in self._slots:
             slot.close()
         self._slots = []
+        self.growths += 1
         room = min(
             most_rows(self._customized, self.device.limits.buffer), max(_LEAST_ROOM, 1 << (seeds - 1).bit_length())
         )

@@ -254,6 +254,7 @@ class SweepBatch(Resource):
 
     def _make_finished(self) -> None:
         """Make the buffers of what comes to the host; rows that stay on the device need none."""
+        self.growths += 1
         nbytes, name = self._row_bytes * self.searches, "the finished rows"
         self._download = Download(self.device, self._row_bytes * self._most_rows, self)
         self._finished = [Buffer(self.device, nbytes, name=name, owner=self, shared=True) for _ in range(2)]
@@ -281,6 +282,7 @@ class SweepBatch(Resource):
         """Make the buffers of upward labels for a number of seeds of each search; close those made before."""
         for part in reversed([*self._label_parts, *self._recordings.values()]):
             part.close()
+        self.growths += 1
         self._label_parts, self._recordings, self._seeds_each = [], {}, seeds_each
         customized, searches = self._customized, self._tile * self._num_tiles
         num_levels = customized.hierarchy.num_levels

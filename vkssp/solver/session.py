@@ -169,7 +169,7 @@ class Session(Resource):
         self._workspace: Workspace | None = None
         self._pairs: PhastCpu | None = None
         self._kept: tuple[BlockResidentRows | LabelTable | SweepBatch | Rows, object] | None = None
-        self._taken = -1, 0  # serial number of the maker that was kept last, and how many resources it had
+        self._taken = -1, 0  # serial number of the maker that was kept last, and how often it had grown
         super().__init__(owner)
         try:
             shared.hold(self._hold)
@@ -471,7 +471,7 @@ class Session(Resource):
         if kept is None:
             return None
         maker, copy = kept
-        self._taken = maker.serial, len(maker.owned)
+        self._taken = maker.serial, maker.growths
         if copy is not self.copy:
             maker.close()
         return maker
@@ -482,7 +482,7 @@ class Session(Resource):
         # The thread that holds the lock may search for long, or wait for this table to end.
         with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
-            if is_open and ((maker.serial, len(maker.owned)) == self._taken or self._may_keep(maker)):
+            if is_open and ((maker.serial, maker.growths) == self._taken or self._may_keep(maker)):
                 closes = self.kept
                 self._kept = maker, copy
         if closes is not None:
