@@ -256,8 +256,10 @@ class SweepBatch(Resource):
         """Make the buffers of what comes to the host; rows that stay on the device need none."""
         self.growths += 1
         nbytes, name = self._row_bytes * self.searches, "the finished rows"
+        finished = [Buffer(self.device, nbytes, name=name, owner=self, shared=True) for _ in range(2)]
+        # Younger than the buffers, so that its copies are closed, and waited for, before them.
         self._download = Download(self.device, self._row_bytes * self._most_rows, self)
-        self._finished = [Buffer(self.device, nbytes, name=name, owner=self, shared=True) for _ in range(2)]
+        self._finished = finished
 
     def _make_aggregation(self, rows: npt.NDArray[np.int64]) -> None:
         assert self.aggregates is not None
