@@ -152,6 +152,29 @@ def test_via_points_have_columns_of_their_own(
         list(read_pairs(tmp_path / name, 5))
 
 
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
+def test_columns_that_look_like_via_points_are_read_or_refused(tmp_path: Path, name: str) -> None:
+    def read(names: list[str]) -> Any:
+        header = [*(column.upper() for column in COLUMNS), *names]
+        if name == "p.parquet":
+            parquet.write_table(pyarrow.table([[0.5]] * len(header), header), tmp_path / name)
+        else:
+            (tmp_path / name).write_text(f"{','.join(header)}\n{','.join(['0.5'] * len(header))}\n")
+        (block,) = read_pairs(tmp_path / name, 5)
+        return block.vias
+
+    assert read(["Via1_Lat", " via1_lon", "via_hotel_name", "viaduct_lat"]) == [[(0.5, 0.5)]]
+    for form in ("via0_", "via01_", "via_1_", "via-1_", "via1", "via_hotel_", "VIA1234567890_", "via²_"):
+        with pytest.raises(FormatError, match=f"{form.lower()}lat', which is not read; name .* via1_lat,via1_lon"):
+            read(["via1_lat", "via1_lon", f"{form}lat", f"{form}lon"])
+    for words in (["via1_latitude", "via1_longitude"], ["via1_lng", "via1_lat"]):
+        with pytest.raises(FormatError, match=f"{words[0]}', which is not read"):
+            read(words)
+    for twice in (["via1_lat", "via1_lon", "Via1_lon"], ["to_lat"], ["id", "ID"]):
+        with pytest.raises(FormatError, match=f"several columns '{twice[-1].lower()}'"):
+            read(twice)
+
+
 def test_errors_name_the_pair_and_leave_no_file(
     tmp_path: Path, graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vkssp.arrow_file import batches, pyarrow_for
-from vkssp.checks import path_of
+from vkssp.arrow_file import batches, check_columns, pyarrow_for
+from vkssp.checks import path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.features.endings import ending_of
@@ -23,6 +23,8 @@ COLUMNS = ("from_lat", "from_lon", "to_lat", "to_lon")
 _ID = "id"
 # A column of a via point, with its number in the order of travel; the only one may have none.
 _VIA = re.compile(r"via([1-9][0-9]{0,8})?_(lat|lon)")
+# What looks like such a column: the word, perhaps more between signs that are no letters, and a coordinate.
+_LIKE_VIA = re.compile(r"via([^a-z](.*[^a-z])?)?(lat|lon|lng|long|latitude|longitude)", re.DOTALL)
 
 
 class Pairs(NamedTuple):
@@ -53,6 +55,7 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
         Comma-separated values with a first line that names the columns ``from_lat``, ``from_lon``, ``to_lat`` and
         ``to_lon``, in degrees, and optionally ``id`` and those of via points: ``via1_lat``, ``via1_lon``, ``via2_lat``
         and so on, in the order of travel, or ``via_lat`` and ``via_lon``, both empty for a pair without that point.
+        Other columns are not read; one that looks like a latitude or longitude of a via point is an error.
         Parquet (.parquet) with these columns; or GeoJSON (.json, .geojson) of lines, which lead from their first
         position to their last one, perhaps with an ``id``.
     rows : int
@@ -61,8 +64,8 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
     Raises
     ------
     FormatError
-        If the file cannot be read, has no such columns, one without the other of a via point, or no pairs; also
-        during iteration.
+        If the file cannot be read, has no such columns, one of them twice, one without the other of a via point, or no
+        pairs; also during iteration.
     QueryError
         If a library that reads the format is not installed.
     """
@@ -87,19 +90,35 @@ class _Row(NamedTuple):
     vias: list[LatLon] | None
 
 
-def _columns_of(path: Path, names: Iterable[str]) -> list[str]:
-    """Return the columns of the places of a pair: its ends, then its via points in the order of travel."""
+def _plain(names: Iterable[str]) -> list[str]:
+    """Return the names of columns without regard to case and to spaces around them."""
+    return [name.strip().lower() for name in names]
+
+
+def _columns_of(path: Path, names: Sequence[str]) -> list[str]:
+    """Return the columns of the places of a pair: its ends, then its via points in the order of travel.
+
+    Raise `FormatError` if a column is missing or there twice, or looks like one of a via point that would not be read.
+    """
     found = {name: match for name in names if (match := _VIA.fullmatch(name)) is not None}
+    for name in names:
+        if name not in found and _LIKE_VIA.fullmatch(name) is not None:
+            raise FormatError(
+                f"{path} has a column {shown(name)}, which is not read; name columns of via points via1_lat,via1_lon,"
+                "via2_lat and so on"
+            )
     for name, match in found.items():
         other = f"via{match[1] or ''}_{'lon' if match[2] == 'lat' else 'lat'}"
         if other not in found:
             raise FormatError(f"{path} has a column {name}, but no {other}; give both for each via point")
-    return [*COLUMNS, *sorted(found, key=lambda name: (int(found[name][1] or 0), name))]
+    wanted = [*COLUMNS, *sorted(found, key=lambda name: (int(found[name][1] or 0), name))]
+    check_columns(path, [*wanted, *[_ID] * (_ID in names)], names)
+    return wanted
 
 
 def _from_csv(path: Path) -> Iterator[_Row]:
     with csv_lines(path) as lines:
-        header = [name.strip().lower() for name in next(lines, [])]
+        header = _plain(next(lines, []))
         if not set(COLUMNS) <= set(header):
             raise no_columns(path, ",".join(COLUMNS), header)
         at = [header.index(column) for column in _columns_of(path, header)]
@@ -119,14 +138,15 @@ def _from_parquet(path: Path) -> Iterator[_Row]:
     pyarrow = pyarrow_for("Parquet files of pairs need", "give .csv")
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            known = file.schema_arrow.names
+            names = file.schema_arrow.names
     except (OSError, pyarrow.ArrowException) as error:
         raise FormatError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
+    known = _plain(names)
     number, wanted, has_names = 0, _columns_of(path, known), _ID in known
-    for table in batches(path, [*wanted, *[_ID] * has_names], 1 << 16):
-        columns = [table.column(name).to_pylist() for name in wanted]
-        names = table.column(_ID).to_pylist() if has_names else [None] * len(table)
-        for name, *values in zip(names, *columns, strict=True):
+    columns = [names[known.index(name)] for name in [*wanted, *[_ID] * has_names]]
+    for table in batches(path, columns, 1 << 16):
+        *given, ids = [table.column(name).to_pylist() for name in columns] + [[None] * len(table)] * (not has_names)
+        for name, *values in zip(ids, *given, strict=True):
             try:
                 row = _row(values, ("" if name is None else str(name)) if has_names else None)
             except (ValueError, TypeError):
