@@ -32,6 +32,7 @@ from vkssp import (
 )
 from vkssp.gpu.device import Device
 from vkssp.jit import kernels
+from vkssp.routing.places import text
 
 Pairs = tuple[Sequence[Any], Sequence[Any]]
 
@@ -175,6 +176,26 @@ def test_real_weights_and_bare_graphs_and_sums_that_do_not_fit() -> None:
     vias = [(0, 10 * UNIT), (0, 20 * UNIT)]
     with Router(heavy, device="cpu") as router:  # each leg fits into 32 bits, their sum does not
         assert check(router, ([(0, 0)], [(0, 30 * UNIT)]), [vias]).weight.tolist() == [3 * (2**31 - 3)]
+
+
+def test_errors_name_the_leg_without_a_route() -> None:
+    """Where parts of the network lie apart, so that nothing is searched, and where a search finds nothing."""
+    chain = street_map([(0, 0), (0, 10), (0, 20)], [(0, 1, 100), (1, 2, 100)], oneways=(0, 1))
+    one, island = (10.0, 0.0), (40.0, 1.0)
+    for graph, small, points, wrong in (
+        (islands(), None, [(0.0, 2.0), one, one, island], 2),
+        (islands(), None, [island, one, (0.0, 2.0)], 0),
+        (chain, 0, [(0.0, 0.0), (0.0, 20.0), (0.0, 10.0)], 1),
+        (chain, 0, [(0.0, 10.0), (0.0, 0.0), (0.0, 20.0)], 0),
+    ):
+        origin, *via, destination = [(y * UNIT, x * UNIT) for y, x in points]
+        begin, end = [origin, *via, destination][wrong : wrong + 2]
+        leg = f"no route leads from {text(begin)} to {text(end)};"
+        with Router(graph, device="cpu", small_component_size=small) as router:
+            with pytest.raises(NoRouteError, match=f"^{leg}"):
+                router.route(origin, destination, via=via)
+            with pytest.raises(NoRouteError, match=f"pair 8: {leg}"):
+                router.routes([origin] * 2, [origin, destination], via=[[], via], strict=True, first_number=7)
 
 
 def test_routes_as_features_and_in_files(tmp_path: Path) -> None:

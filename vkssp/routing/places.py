@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -359,6 +360,12 @@ def _array_of(places: Sequence[LatLon]) -> Floats | None:
     if isinstance(places, PlaceList):
         return places.array
     return None if CheckedStop in set(map(type, places)) else np.array(places, np.float64)
+
+
+def leg_apart(index: StreetIndex, places: Sequence[LatLon]) -> int:
+    """Return the number of the first leg of a route between two parts of the network; 0 if there is none."""
+    parts = [index.part(snap) for snap in first_points(index, places, via_names(0, len(places)))]
+    return next((leg for leg, (part, other) in enumerate(pairwise(parts)) if part != other), 0)
 
 
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:

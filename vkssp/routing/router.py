@@ -40,6 +40,7 @@ from vkssp.routing.places import (
     checked_place,
     first_places,
     first_points_of_pairs,
+    leg_apart,
     listed_places,
     listed_vias,
     nearest_place_of_each,
@@ -460,7 +461,7 @@ class Router(Resource):
             places = [with_snapping(place, snapping) for place in places]
         steps, ends_of_legs = flag(steps, "steps"), _waypoints(waypoints, len(places))
         straight = index.knows_turns if continue_straight is None else flag(continue_straight, "continue_straight")
-        failed = 0
+        failed: int | None = None
         for snaps in candidates(index, places, names):
             with self.solver.holding():  # so that all legs and their phantom nodes have the weights of the searches
                 index = self.index
@@ -470,7 +471,7 @@ class Router(Resource):
                 ends = list(zip(places, snaps, strict=True))
                 return joined(legs_of(index, graph, ends, leg_paths, ends_of_legs, steps), self.solver, began)
             failed = leg_paths
-        raise self._no_route(places[failed : failed + 2])
+        raise self._no_route(places, failed)
 
     @rescaled
     def routes(
@@ -537,11 +538,12 @@ class Router(Resource):
         with self.solver.holding():
             index = self.index
             graph = self._clocked(self._given(index))
-            paths, snaps, ends = find_pairs(self.solver, index, (begin, end), nearest, vias, straight, number)
+            paths, snaps, ends, failed = find_pairs(self.solver, index, (begin, end), nearest, vias, straight, number)
         found = Routes(self.solver, index, graph, (begin, end), snaps, paths, ends, steps, began)
         if strict and not found.has_route.all():
             row = int(np.argmin(found.has_route))
-            raise NoRouteError(f"pair {number + row}: {self._no_route([begin[row], end[row]])}")
+            passed = [begin[row], *vias.get(row, ()), end[row]]
+            raise NoRouteError(f"pair {number + row}: {self._no_route(passed, failed.get(row))}")
         return found
 
     @rescaled
@@ -614,13 +616,15 @@ class Router(Resource):
             return [joined([leg], self.solver, began) for leg in legs]
         raise self._no_route(places)
 
-    def _no_route(self, places: Sequence[LatLon]) -> NoRouteError:
-        """Return the error for two places that no route joins."""
+    def _no_route(self, places: Sequence[LatLon], failed: int | None = None) -> NoRouteError:
+        """Return the error for places that no route joins; the leg without a path may be known, the first one is 0."""
+        if failed is None:
+            failed = leg_apart(self.index, places) if len(places) > 2 else 0
         avoided = self.index.avoided
         between = "" if avoided is None or not avoided.has_areas else ", or an area to avoid lies between them"
         between += "" if avoided is None or avoided.excluded is None else ", or excluded streets lie between them"
         return NoRouteError(
-            f"no route leads from {text(places[0])} to {text(places[1])}; the two may lie on separate "
+            f"no route leads from {text(places[failed])} to {text(places[failed + 1])}; the two may lie on separate "
             f"islands, or a one-way street leads out of the map{between}"
         )
 

@@ -286,8 +286,10 @@ def find_pairs(
     vias: dict[int, list[LatLon]],
     straight: bool,
     first: int,
-) -> tuple[PairPaths, tuple[Snaps, Snaps], Ends]:
+) -> tuple[PairPaths, tuple[Snaps, Snaps], Ends, dict[int, int]]:
     """Return the best path of each pair of places, the points between which it leads, and those of via points.
+
+    Also return which leg has no path, the first one counted as 0, of pairs with via points whose legs were searched.
 
     The points that the places may be snapped to are tried in rounds, in each of which all pairs that have no path yet
     are searched together.
@@ -350,28 +352,33 @@ def find_pairs(
                     of.put(row, snap)
     ends: Ends = {}
     routes = {row: [places[0][row], *some, places[1][row]] for row, some in vias.items()}
-    for row, (points, leg_paths) in _with_vias(solver, index, routes, straight, first).items():
+    found_legs, failed = _with_vias(solver, index, routes, straight, first)
+    for row, (points, leg_paths) in found_legs.items():
         paths.put(row, leg_paths)
         start, *between, goal = points
         snaps[0].put(row, start)
         snaps[1].put(row, goal)
         ends[row] = list(zip(vias[row], between, strict=True))
-    return paths, snaps, ends
+    return paths, snaps, ends, failed
 
 
 def _with_vias(
     solver: Solver | SolverPool, index: StreetIndex, routes: dict[int, list[LatLon]], straight: bool, first: int
-) -> dict[int, tuple[list[Snap], list[LegPath]]]:
-    """Return the points of routes with via points, by their numbers, and the paths of their legs, if there are any."""
+) -> tuple[dict[int, tuple[list[Snap], list[LegPath]]], dict[int, int]]:
+    """Return the points of routes with via points, by their numbers, and the paths of their legs, if there are any.
+
+    Also return of the others that were searched the leg that has no path.
+    """
     result: dict[int, tuple[list[Snap], list[LegPath]]] = {}
+    failed: dict[int, int] = {}
     tried = {row: candidates(index, places, via_names(first + row, len(places))) for row, places in routes.items()}
     while tried:
         asked = {row: snaps for row, each in tried.items() if (snaps := next(each, None)) is not None}
         paths = find_many_leg_paths(solver, index, list(asked.values()), straight)
-        result |= {
-            row: (snaps, one)
-            for (row, snaps), one in zip(asked.items(), paths, strict=True)
-            if not isinstance(one, int)
-        }
+        for (row, snaps), one in zip(asked.items(), paths, strict=True):
+            if isinstance(one, int):
+                failed[row] = one
+            else:
+                result[row] = snaps, one
         tried = {row: tried[row] for row in asked if row not in result}
-    return result
+    return result, failed
