@@ -77,6 +77,13 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
         list(read_pairs(tmp_path / "p.csv", 3))
 
 
+@pytest.mark.parametrize("coordinates", [[[10**400, 0], [0, 0]], [[0, 0], [0, -(10**400)]], ["12", "34"], "12"])
+def test_lines_of_other_things_than_positions_are_refused(tmp_path: Path, coordinates: Any) -> None:
+    (tmp_path / "p.geojson").write_text(json.dumps({"type": "LineString", "coordinates": coordinates}))
+    with pytest.raises(FormatError, match="feature 0 is no GeoJSON line; give LineStrings of two positions lon,lat"):
+        list(read_pairs(tmp_path / "p.geojson", 3))
+
+
 def test_routes_are_written_in_blocks(
     tmp_path: Path, graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

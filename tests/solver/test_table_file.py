@@ -304,6 +304,8 @@ def test_arrays_of_ends_of_other_programs(tmp_path: Path) -> None:
         ("a.npy", "no array", "is no NumPy array"),
         ("a.json", "{", "is no GeoJSON file"),
         ("a.json", "[1]", "feature 0 is no GeoJSON point"),
+        ("a.json", f'{{"type":"Point","coordinates":[1{"0" * 400},2]}}', "feature 0 is no GeoJSON point"),
+        ("a.json", '{"type":"Point","coordinates":"12"}', "feature 0 is no GeoJSON point"),
         ("a.json", '{"type":"LineString","coordinates":[[1,2],[3,4]]}', "feature 0 is no GeoJSON point"),
         ("a.json", '{"features":[]}', "no places or nodes in it"),
     ],

@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from vkssp.checks import path_of
+from vkssp.checks import items_of, number_of, path_of
 from vkssp.errors import FormatError
 from vkssp.features.columns import Columns, plain
+from vkssp.features.places import LatLon
 from vkssp.features.shapes import DECIMALS, Floats, Shapes, cut_line, jumps, positions
 from vkssp.files import atomic_write, check_ending
 
@@ -23,6 +24,14 @@ def position(lat: float, lon: float) -> list[float]:
     """Return a position, rounded."""
     # Adding zero turns -0.0 into 0.0.
     return [round(float(lon), DECIMALS) + 0.0, round(float(lat), DECIMALS) + 0.0]
+
+
+def degrees_of(given: Any) -> LatLon:
+    """Return latitude and longitude of a position of a GeoJSON object, or raise `ValueError` if they are no numbers."""
+    lon, lat = (number_of(one) for one in (*(items_of(given) or ()), None, None)[:2])
+    if lon is None or lat is None or not (math.isfinite(lon) and math.isfinite(lat)):
+        raise ValueError
+    return lat, lon
 
 
 def number(value: float | None) -> float | None:

@@ -14,7 +14,7 @@ from vkssp.checks import path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.features.endings import ending_of
-from vkssp.features.geojson import read_json
+from vkssp.features.geojson import degrees_of, read_json
 from vkssp.routing.places import LatLon
 
 _LACKS = "has not a latitude and a longitude of each place"
@@ -163,10 +163,10 @@ def _from_geojson(path: Path) -> Iterator[_Row]:
     for number, feature in enumerate(given):
         try:
             geometry: Any = feature.get("geometry", feature)
-            if geometry["type"] != "LineString":
+            if geometry["type"] != "LineString" or not isinstance(geometry["coordinates"], list):
                 raise ValueError
-            (from_lon, from_lat, *_), *_, (to_lon, to_lat, *_) = geometry["coordinates"]
-            row = _row([from_lat, from_lon, to_lat, to_lon], str(_name_of(feature)) if has_names else None)
+            begin, *_, end = geometry["coordinates"]
+            row = _Row(degrees_of(begin), degrees_of(end), str(_name_of(feature)) if has_names else None, None)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise FormatError(
                 f"{path}: feature {number} is no GeoJSON line; give LineStrings of two positions lon,lat each"

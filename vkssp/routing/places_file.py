@@ -17,7 +17,7 @@ from vkssp.checks import is_storable, path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.features.endings import ending_of
-from vkssp.features.geojson import read_json
+from vkssp.features.geojson import degrees_of, read_json
 from vkssp.features.geoparquet import read_geoparquet
 from vkssp.features.ogr_reader import READ_ENDINGS, read_ogr
 from vkssp.features.shapes import in_degrees
@@ -168,8 +168,7 @@ def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
                 shapes.append(_area(geometry))
                 places.append(_point_in(shapes[-1]))
             elif geometry["type"] == "Point":
-                lon, lat = map(float, geometry["coordinates"][:2])
-                places.append((lat, lon))
+                places.append(degrees_of(geometry["coordinates"]))
             else:
                 raise ValueError
         except (AttributeError, KeyError, TypeError, ValueError):
