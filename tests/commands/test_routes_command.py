@@ -151,12 +151,35 @@ def test_via_points_have_columns_of_their_own(
     assert " pairs" in capsys.readouterr().err, "a bar on a terminal"
     columns["via9_lat"][1] = 0.0  # without its longitude
     write()
-    with pytest.raises(FormatError, match="has not a latitude and a longitude of each place"):
+    with pytest.raises(FormatError, match=r"(line 3|row 1): via9_lon is empty, but via9_lat is not; give both"):
         list(read_pairs(tmp_path / name, 5))
     columns["via_lat"] = [None] * 3
     write()
     with pytest.raises(FormatError, match="has a column via_lat, but no via_lon"):
         list(read_pairs(tmp_path / name, 5))
+
+
+def test_rows_that_end_early_and_fields_that_are_wrong(tmp_path: Path) -> None:
+    path, head = tmp_path / "p.csv", f"{','.join(COLUMNS)},via1_lat,via1_lon,via2_lat,via2_lon,id\n"
+    path.write_text(f"{head}0,0,1,1,2,2,3,3,a\n0,0,1,1,2,2\n0,0,1,1\n")
+    (block,) = read_pairs(path, 5)
+    assert block.vias == [[(2, 2), (3, 3)], [(2, 2)], []] and block.ids == ["a", "", ""]
+    for row, told in (
+        ("0,0,1", "to_lon is empty, but to_lat is not; give both"),
+        ("0,0,,", "to_lat is empty; give degrees"),
+        ("0,0,1,1,,,5,1.52x8", "via2_lon is '1.52x8'; give degrees, such as 42.5075"),
+        ("0,0,1,1,1e400,0", "via1_lat is '1e400'; give degrees"),
+        ("0,0,1,1,5", "via1_lon is empty, but via1_lat is not"),
+    ):
+        path.write_text(f"{head}\n0,0,1,1,2,2\n{row}\n")
+        with pytest.raises(FormatError, match=f"p.csv, line 4: {told}"):
+            list(read_pairs(path, 5))
+    for value, told in (("z" * 100_000, "'zzz.*zzz'"), ([1.0] * 9, r"\[1\.0"), ("nan", "'nan'")):
+        columns = {column: [0.5] for column in COLUMNS} | {"via1_lat": [value], "via1_lon": [0.5]}
+        parquet.write_table(pyarrow.table(columns), tmp_path / "p.parquet")
+        with pytest.raises(FormatError, match=f"row 0: via1_lat is {told}") as caught:
+            list(read_pairs(tmp_path / "p.parquet", 5))
+        assert len(str(caught.value)) < len(str(tmp_path)) + 200
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet"])

@@ -17,7 +17,6 @@ from vkssp.features.endings import ending_of
 from vkssp.features.geojson import degrees_of, read_json
 from vkssp.routing.places import LatLon
 
-_LACKS = "has not a latitude and a longitude of each place"
 #: Columns of the latitudes and longitudes of a pair.
 COLUMNS = ("from_lat", "from_lon", "to_lat", "to_lon")
 _ID = "id"
@@ -52,12 +51,12 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
     Parameters
     ----------
     path : str or Path
-        Comma-separated values with a first line that names the columns ``from_lat``, ``from_lon``, ``to_lat`` and
-        ``to_lon``, in degrees, and optionally ``id`` and those of via points: ``via1_lat``, ``via1_lon``, ``via2_lat``
-        and so on, in the order of travel, or ``via_lat`` and ``via_lon``, both empty for a pair without that point.
-        Other columns are not read; one that looks like a latitude or longitude of a via point is an error.
-        Parquet (.parquet) with these columns; or GeoJSON (.json, .geojson) of lines, which lead from their first
-        position to their last one, perhaps with an ``id``.
+        Comma-separated values, of which lines may end early, with a first line that names the columns ``from_lat``,
+        ``from_lon``, ``to_lat`` and ``to_lon``, in degrees, and optionally ``id`` and those of via points:
+        ``via1_lat``, ``via1_lon``, ``via2_lat`` and so on, in the order of travel, or ``via_lat`` and ``via_lon``, both
+        empty for a pair without that point. Other columns are not read; one that looks like a latitude or longitude of
+        a via point is an error. Parquet (.parquet) with these columns; or GeoJSON (.json, .geojson) of lines, which
+        lead from their first position to their last one, perhaps with an ``id``.
     rows : int
         Most pairs at a time, at least 1.
 
@@ -81,6 +80,10 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
         begin += len(some)
     if begin == 0:
         raise FormatError(f"{path} has no pairs in it; give at least one")
+
+
+# What `float` raises for values that are no numbers, or too large.
+_ERRORS = (ValueError, TypeError, OverflowError)
 
 
 class _Row(NamedTuple):
@@ -116,21 +119,27 @@ def _columns_of(path: Path, names: Sequence[str]) -> list[str]:
     return wanted
 
 
+def _field(line: list[str], at: int) -> str:
+    """Return a field of a line, which may end early: fields that it lacks are empty."""
+    return line[at] if at < len(line) else ""
+
+
 def _from_csv(path: Path) -> Iterator[_Row]:
     with csv_lines(path) as lines:
         header = _plain(next(lines, []))
         if not set(COLUMNS) <= set(header):
             raise no_columns(path, ",".join(COLUMNS), header)
-        at = [header.index(column) for column in _columns_of(path, header)]
+        columns = _columns_of(path, header)
+        at = [header.index(column) for column in columns]
         name = header.index(_ID) if _ID in header else None
         for line in lines:
             if not any(map(str.strip, line)):
                 continue
+            values = [_field(line, column) for column in at]
             try:
-                row = _row([line[column] for column in at], None if name is None else line[name])
-            except (ValueError, IndexError):
-                told = ",".join(line)[:60]
-                raise FormatError(f"{path}, line {lines.line_num}: {told!r} {_LACKS}; correct it") from None
+                row = _row(values, None if name is None else _field(line, name))
+            except _ERRORS:
+                raise FormatError(f"{path}, line {lines.line_num}: {_wrong(columns, values)}") from None
             yield row
 
 
@@ -149,8 +158,8 @@ def _from_parquet(path: Path) -> Iterator[_Row]:
         for name, *values in zip(ids, *given, strict=True):
             try:
                 row = _row(values, ("" if name is None else str(name)) if has_names else None)
-            except (ValueError, TypeError):
-                raise FormatError(f"{path}, row {number} {_LACKS}, but {values}; correct it") from None
+            except _ERRORS:
+                raise FormatError(f"{path}, row {number}: {_wrong(wanted, values)}") from None
             yield row
             number += 1
 
@@ -182,11 +191,27 @@ def _name_of(feature: dict[str, Any]) -> Any:
 def _row(values: Any, name: str | None) -> _Row:
     """Return a row of a file, given latitudes and longitudes of the ends, and of via points if there are columns.
 
-    Raise `ValueError` if there are not two places, or half of a via point.
+    Raise one of `_ERRORS` if there are not two places, or half of a via point.
     """
     given = [values[at : at + 2] for at in range(0, len(values), 2)]
     vias = [_place(one) for one in given[2:] if not all(map(_is_empty, one))] if len(given) > 2 else None
     return _Row(_place(given[0]), _place(given[1]), name, vias)
+
+
+def _wrong(columns: Sequence[str], values: Sequence[Any]) -> str:
+    """Return what is wrong with a row that `_row` refuses: the first field that is no number of degrees."""
+    for at, (column, value) in enumerate(zip(columns, values, strict=True)):
+        other = at ^ 1  # of the same place
+        if not _is_empty(value):
+            try:
+                _place((value, value))
+            except _ERRORS:
+                return f"{column} is {shown(value)}; give degrees, such as 42.5075"
+        elif not _is_empty(values[other]):
+            return f"{column} is empty, but {columns[other]} is not; give both"
+        elif at < len(COLUMNS):
+            return f"{column} is empty; give degrees, such as 42.5075"
+    raise AssertionError("all fields are right")
 
 
 def _is_empty(value: Any) -> bool:
