@@ -15,7 +15,7 @@ from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.features.endings import ending_of
 from vkssp.features.geojson import degrees_of, read_json
-from vkssp.routing.places import LatLon
+from vkssp.routing.places import LatLon, ViaPoints
 
 #: Columns of the latitudes and longitudes of a pair.
 COLUMNS = ("from_lat", "from_lon", "to_lat", "to_lon")
@@ -35,14 +35,15 @@ class Pairs(NamedTuple):
         Latitude and longitude in degrees.
     ids : list of str or list of int
         Names of the pairs: texts of the column ``id``, or numbers from 0 on if the file has none.
-    vias : list of list of (float, float), or None
-        The via points of each pair, in the order of travel; None if the file has no columns of them.
+    vias : list of ViaPoints, or None
+        The via points of each pair, in the order of travel, called by their columns; None if the file has no such
+        columns.
     """
 
     origins: list[LatLon]
     destinations: list[LatLon]
     ids: list[str] | list[int]
-    vias: list[list[LatLon]] | None
+    vias: list[ViaPoints] | None
 
 
 def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
@@ -90,7 +91,7 @@ class _Row(NamedTuple):
     origin: LatLon
     destination: LatLon
     name: str | None
-    vias: list[LatLon] | None
+    vias: ViaPoints | None
 
 
 def _plain(names: Iterable[str]) -> list[str]:
@@ -137,7 +138,7 @@ def _from_csv(path: Path) -> Iterator[_Row]:
                 continue
             values = [_field(line, column) for column in at]
             try:
-                row = _row(values, None if name is None else _field(line, name))
+                row = _row(columns, values, None if name is None else _field(line, name))
             except _ERRORS:
                 raise FormatError(f"{path}, line {lines.line_num}: {_wrong(columns, values)}") from None
             yield row
@@ -157,7 +158,7 @@ def _from_parquet(path: Path) -> Iterator[_Row]:
         *given, ids = [table.column(name).to_pylist() for name in columns] + [[None] * len(table)] * (not has_names)
         for name, *values in zip(ids, *given, strict=True):
             try:
-                row = _row(values, ("" if name is None else str(name)) if has_names else None)
+                row = _row(wanted, values, ("" if name is None else str(name)) if has_names else None)
             except _ERRORS:
                 raise FormatError(f"{path}, row {number}: {_wrong(wanted, values)}") from None
             yield row
@@ -188,14 +189,17 @@ def _name_of(feature: dict[str, Any]) -> Any:
     return feature.get(_ID, properties.get(_ID) if isinstance(properties, dict) else None)
 
 
-def _row(values: Any, name: str | None) -> _Row:
+def _row(columns: Sequence[str], values: Sequence[Any], name: str | None) -> _Row:
     """Return a row of a file, given latitudes and longitudes of the ends, and of via points if there are columns.
 
     Raise one of `_ERRORS` if there are not two places, or half of a via point.
     """
-    given = [values[at : at + 2] for at in range(0, len(values), 2)]
-    vias = [_place(one) for one in given[2:] if not all(map(_is_empty, one))] if len(given) > 2 else None
-    return _Row(_place(given[0]), _place(given[1]), name, vias)
+    at = [first for first in range(len(COLUMNS), len(values), 2) if not all(map(_is_empty, values[first : first + 2]))]
+    vias = ViaPoints(
+        [_place(values[first : first + 2]) for first in at], [",".join(columns[first : first + 2]) for first in at]
+    )
+    has_vias = len(columns) > len(COLUMNS)
+    return _Row(_place(values[:2]), _place(values[2:4]), name, vias if has_vias else None)
 
 
 def _wrong(columns: Sequence[str], values: Sequence[Any]) -> str:

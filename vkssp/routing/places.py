@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -300,13 +300,28 @@ def first_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[s
     return inside_areas(index, places, past_small_components(index, places, snapped(index, places, names)))
 
 
-def via_names(number: int, count: int) -> list[str]:
-    """Return what errors call the places of a pair with via points, of which there are `count`."""
-    begin, end = (f"{name} {number}" for name in PAIR_NAMES)
-    return [begin, *(f"via point {at} of pair {number}" for at in range(1, count - 1)), end]
+class ViaPoints(list[LatLon]):
+    """Via points of a pair, with what errors call each of them.
+
+    Parameters
+    ----------
+    places : iterable of (float, float)
+        The points, in the order of travel.
+    labels : sequence of str, optional
+        What errors call them, such as their columns; by default they are numbered from 1 on.
+    """
+
+    def __init__(self, places: Iterable[LatLon], labels: Sequence[str] | None = None) -> None:
+        super().__init__(places)
+        self.labels = [f"via point {at}" for at in range(1, len(self) + 1)] if labels is None else labels
+
+    def names(self, number: int) -> list[str]:
+        """Return what errors call all places of a pair of some number, its ends included."""
+        begin, end = (f"{name} {number}" for name in PAIR_NAMES)
+        return [begin, *(f"{label} of pair {number}" for label in self.labels), end]
 
 
-def listed_vias(index: StreetIndex, vias: Any, count: int, snapping: str, first: int) -> dict[int, list[LatLon]]:
+def listed_vias(index: StreetIndex, vias: Any, count: int, snapping: str, first: int) -> dict[int, ViaPoints]:
     """Return the checked via points of `count` pairs by the numbers of those that have any; errors count from `first`.
 
     Raises
@@ -314,14 +329,15 @@ def listed_vias(index: StreetIndex, vias: Any, count: int, snapping: str, first:
     QueryError
         If there are not as many lists of places as pairs, or a place is not on the map.
     """
-    given, found = listed(vias, "via", "lists of places, one for each pair"), {}
+    given, found = listed(vias, "via", "lists of places, one for each pair"), dict[int, ViaPoints]()
     if len(given) != count:
         raise QueryError(f"via has {len(given)} lists of places for {count} pairs; give one for each")
     for row, some in enumerate(given):
         if places := pairs_of(some, f"via[{row}]"):
-            names = via_names(first + row, len(places) + 2)[1:-1]
-            checked = [checked_place(index, *each) for each in zip(places, names, strict=True)]
-            found[row] = [with_snapping(place, snapping) for place in checked]
+            points = ViaPoints(places, some.labels if isinstance(some, ViaPoints) else None)
+            names = points.names(first + row)[1:-1]
+            checked = [checked_place(index, *each) for each in zip(points, names, strict=True)]
+            found[row] = ViaPoints([with_snapping(place, snapping) for place in checked], points.labels)
     return found
 
 
@@ -364,7 +380,7 @@ def _array_of(places: Sequence[LatLon]) -> Floats | None:
 
 def leg_apart(index: StreetIndex, places: Sequence[LatLon]) -> int:
     """Return the number of the first leg of a route between two parts of the network; 0 if there is none."""
-    parts = [index.part(snap) for snap in first_points(index, places, via_names(0, len(places)))]
+    parts = [index.part(snap) for snap in first_points(index, places, [*map(text, places)])]
     return next((leg for leg, (part, other) in enumerate(pairwise(parts)) if part != other), 0)
 
 

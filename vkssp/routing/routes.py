@@ -24,7 +24,7 @@ from vkssp.routing.legs import LegPath, find_many_leg_paths
 from vkssp.routing.lines import Snap
 from vkssp.routing.pair_geometry import PairGeometry
 from vkssp.routing.pair_paths import NO_PATH, PairPaths, find_pair_paths
-from vkssp.routing.places import LatLon, candidates, candidates_after, street_name, via_names
+from vkssp.routing.places import LatLon, ViaPoints, candidates, candidates_after, street_name
 from vkssp.routing.route_assembly import legs_of, route_of
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.snaps import Snaps
@@ -283,7 +283,7 @@ def find_pairs(
     index: StreetIndex,
     places: tuple[Sequence[LatLon], Sequence[LatLon]],
     nearest: tuple[Snaps, Snaps],
-    vias: dict[int, list[LatLon]],
+    vias: dict[int, ViaPoints],
     straight: bool,
     first: int,
 ) -> tuple[PairPaths, tuple[Snaps, Snaps], Ends, dict[int, int]]:
@@ -304,7 +304,7 @@ def find_pairs(
         Checked origins and destinations.
     nearest : tuple of (Snaps, Snaps)
         The points that these are snapped to first; those of other paths take their places.
-    vias : dict of int to list of (float, float)
+    vias : dict of int to ViaPoints
         Checked via points of those pairs that have any.
     straight : bool
         Whether routes go on in the direction of their arrival at via points.
@@ -351,8 +351,11 @@ def find_pairs(
                 for of, snap in zip(snaps, found, strict=True):
                     of.put(row, snap)
     ends: Ends = {}
-    routes = {row: [places[0][row], *some, places[1][row]] for row, some in vias.items()}
-    found_legs, failed = _with_vias(solver, index, routes, straight, first)
+    with_vias = {
+        row: candidates(index, [places[0][row], *some, places[1][row]], some.names(first + row))
+        for row, some in vias.items()
+    }
+    found_legs, failed = _with_vias(solver, index, with_vias, straight)
     for row, (points, leg_paths) in found_legs.items():
         paths.put(row, leg_paths)
         start, *between, goal = points
@@ -363,15 +366,14 @@ def find_pairs(
 
 
 def _with_vias(
-    solver: Solver | SolverPool, index: StreetIndex, routes: dict[int, list[LatLon]], straight: bool, first: int
+    solver: Solver | SolverPool, index: StreetIndex, tried: dict[int, Iterator[list[Snap]]], straight: bool
 ) -> tuple[dict[int, tuple[list[Snap], list[LegPath]]], dict[int, int]]:
     """Return the points of routes with via points, by their numbers, and the paths of their legs, if there are any.
 
-    Also return of the others that were searched the leg that has no path.
+    The points to try are given for each route. Also return of the others that were searched the leg that has no path.
     """
     result: dict[int, tuple[list[Snap], list[LegPath]]] = {}
     failed: dict[int, int] = {}
-    tried = {row: candidates(index, places, via_names(first + row, len(places))) for row, places in routes.items()}
     while tried:
         asked = {row: snaps for row, each in tried.items() if (snaps := next(each, None)) is not None}
         paths = find_many_leg_paths(solver, index, list(asked.values()), straight)
