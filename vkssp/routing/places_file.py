@@ -16,6 +16,7 @@ import numpy.typing as npt
 from vkssp.checks import is_storable, path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
+from vkssp.features.columns import BYTES_OF_A_BYTE
 from vkssp.features.endings import ending_of
 from vkssp.features.geojson import degrees_of, read_json
 from vkssp.features.geoparquet import read_geoparquet
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 # Types of shapes of places; layers of several points may hold one each.
 _POINTS, _AREAS = ("Point", "MultiPoint"), ("Point", "MultiPoint", "Polygon", "MultiPolygon")
-#: Bytes of Python objects for each byte of an array: 250 bytes for a place of 16 bytes, 50 bytes for a node of 4 bytes.
-_BYTES_OF_A_BYTE = 16
 # Endings of files that are neither text nor one of the formats below.
 _OTHER_FORMATS = (".gdb", ".xlsx", ".xls", ".ods", ".zip", ".gz", ".feather")
 # Coordinate systems of GeoJSON, as older files name them.
@@ -140,7 +139,7 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
 def _from_npy(path: str | Path) -> Ends:
     with open(path, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
-        require(_BYTES_OF_A_BYTE * size, f"{path}: places or nodes in an array of {size / 2**30:.1f} GiB")
+        require(BYTES_OF_A_BYTE * size, f"{path}: places or nodes in an array of {size / 2**30:.1f} GiB")
         try:
             array = read_npy(stream, size)
         except ValueError as error:
