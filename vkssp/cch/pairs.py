@@ -131,7 +131,8 @@ class Pairs(Resource):
         self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
         self._parts, self._room = [self._pairs, self._answers], room
-        self._pair_rows, self._answer_rows = (of.view().reshape(room, -1) for of in self._parts)
+        self._pair_rows: Uint32s = self._pairs.view().reshape(room, -1)
+        self._answer_rows: Uint32s = self._answers.view().reshape(room, -1)
 
     def _ready_for(self, count: int, kept: int) -> tuple[Bindings, Recording]:
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""

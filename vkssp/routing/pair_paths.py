@@ -72,8 +72,8 @@ class PairPaths(NamedTuple):
         weight, ends = np.empty(count, np.int64), np.empty((2, count, 2), np.int64)
         weight.fill(NO_PATH)
         ends.fill(-1)
-        of_ends = *ends, nothing[0], nothing[1].view(np.int64)
-        return cls(weight, *of_ends, np.zeros(count, np.bool_), offsets, np.zeros(0, np.int64), {})
+        (at, zeros), (node, arc), is_direct = nothing, ends, np.zeros(count, np.bool_)
+        return cls(weight, node, arc, at, zeros.view(np.int64), is_direct, offsets, np.zeros(0, np.int64), {})
 
     def leg_paths(self, number: int) -> list[LegPath]:
         """Return the paths of the legs of a pair that has one."""
