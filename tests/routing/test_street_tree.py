@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vkssp.graph.geo import haversine, metres_between, part_before_nearest, plane_at
+from vkssp.graph.hilbert import hilbert_index
 from vkssp.jit import kernels
 from vkssp.routing.street_tree import street_tree
 
@@ -60,3 +61,10 @@ def test_the_distance_of_two_points_is_the_same_one_by_one() -> None:
     ends[::2, 1] = ends[::2, 0] + 1e-4
     one_by_one = [metres_between(*start, *end) for start, end in ends.tolist()]
     np.testing.assert_allclose(one_by_one, haversine(*ends[:, 0].T, *ends[:, 1].T), rtol=1e-12)
+
+
+def test_the_kernel_of_hilberts_curve_does_what_the_function_does() -> None:
+    across, up = np.random.default_rng(2).integers(0, 2**32, (2, 40), dtype=np.uint32)
+    found = np.empty(40, np.uint64)
+    kernels("vkssp.routing.kernels.hilbert").put_hilbert_indices(across, up, found)
+    assert found.tolist() == [hilbert_index(*place) for place in zip(across.tolist(), up.tolist(), strict=True)]
