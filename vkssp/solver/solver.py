@@ -1301,8 +1301,8 @@ class Solver(Resource):
     def search_paths(self, seeds: Groups, targets: Groups) -> FoundPaths:
         """Find the shortest path of each of many searches, as ``search_path`` finds it for one.
 
-        Over a hierarchy, a device finds 16 to 128 paths by one submission, most often, if they have up to 1,024 pairs of
-        a seed and a target, and the CPU finds paths by all cores.
+        Over a hierarchy, a device finds 16 to 128 paths by one submission, most often, if they have up to 1,024 pairs
+        of a seed and a target, and the CPU finds paths by all cores.
 
         Parameters
         ----------
