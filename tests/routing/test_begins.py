@@ -11,7 +11,7 @@ import shapely
 
 from tests.support.lawful import Town
 from tests.support.turn_maps import ROAD, imported, middle, restriction, ways_taken
-from vkssp import Graph, Router, Stop
+from vkssp import Graph, Router, Stop, with_segment_speeds
 from vkssp.routing.begins import begin_nodes
 
 #: Ways 1, 2 and 3 in a row, which 4, with a dead end, continues; 5 leaves between 2 and 3. The first two are one-way.
@@ -52,6 +52,21 @@ def test_who_begins_behind_a_restricted_street_may_not_turn_round(tmp_path: Path
             served = router.service_areas([FIFTH], limit, reverse=True).streets
             street = graph.streets.polyline[route.arcs[0]]
             assert (street in served.polyline.tolist()) == reached
+
+
+def test_trips_begin_alike_behind_closed_pieces_of_saved_graphs(tmp_path: Path) -> None:
+    """The arc that shows which memory is the short one may be among those that are cut."""
+    ways = [(1, [1, 2], ROAD), (2, [2, 7, 3], ROAD), (4, [3, 4], ROAD), (5, [3, 6], ROAD)]
+    rules = [restriction("no_straight_on", 1, [2], 4), restriction("no_left_turn", 2, 3, 5)]
+    nodes = {**NODES, 7: (0.0, 0.003)}
+    graph, _ = imported(tmp_path, nodes, ways, rules, turns="restrictions", simplify=True)
+    assert graph.streets is not None and graph.streets.memory is not None
+    memory = graph.streets.memory
+    others = replace(graph, streets=replace(graph.streets, memory=np.where(memory > 0, memory.max() + 1 - memory, 0)))
+    for one in (graph, others):
+        cut = with_segment_speeds(one, [(2, 7), (7, 2)], [0, 0])
+        with Router(cut, "dijkstra") as router:
+            assert ways_taken(cut, router.route((0.0, 0.0035), FOURTH)) == [2, 4]
 
 
 @pytest.mark.parametrize("turns", ["restrictions", "costs"])

@@ -189,6 +189,8 @@ class _NewStreets:
             array = getattr(streets, name)
             if array is None:
                 continue
+            if name == "memory":
+                array = _with_short_ones_first(self._graph, array)
             more = array[alike]
             if name == "node" and streets.point_node is not None:
                 more = streets.point_node[point]
@@ -197,3 +199,18 @@ class _NewStreets:
                 more = (int(array.max(initial=0)) + 1 + place).astype(array.dtype)
             found[name] = np.concatenate([array, more])
         return found
+
+
+def _with_short_ones_first(graph: Graph, memory: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Return memories numbered anew, those of at most one street first.
+
+    A memory to which an arc leads from a node without one is of no more than this arc. In graphs of older versions
+    nothing else tells so, and the arc may be one that is cut.
+    """
+    values, number = np.unique(np.append(np.uint32(0), memory), return_inverse=True)
+    number, is_longer = number[1:], np.ones(len(values), np.bool_)
+    is_longer[0] = False
+    is_longer[number[graph.head[number[graph.tail] == 0]]] = False
+    rank = np.empty(len(values), np.uint32)
+    rank[np.argsort(is_longer, kind="stable")] = np.arange(len(values))
+    return own(rank[number])

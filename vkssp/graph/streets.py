@@ -93,9 +93,9 @@ class Streets:
         are no such turns.
     memory : numpy.ndarray or None
         In a graph with turns, what a traveller at each node remembers of the path there, as a number: 0 is nothing, and
-        of two nodes at the end of one street the one that remembers more streets before it has the greater number.
-        Trips begin with the least. Shape (num_nodes,), uint32; None for a graph saved by a version without this array,
-        in which trips may begin with any.
+        of two nodes at the end of one street the one that remembers more streets before it has the greater number,
+        unless an older version saved the graph. Trips begin with what remembers least. Shape (num_nodes,), uint32; None
+        for a graph saved by a version without this array, in which trips may begin with any.
     layer : numpy.ndarray or None
         In a graph with turns and with streets for residents and guests, the part of a trip that each node serves: 0 the
         middle, 1 the start, 2 the end. Shape (num_nodes,), uint8.

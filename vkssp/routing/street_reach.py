@@ -109,7 +109,7 @@ def approach(index: StreetIndex, distances: Uint32s, *, reverse: bool = False) -
     node = graph.head if reverse else graph.tail
     weight = distances[node].astype(np.int64)
     weight[weight == UNREACHABLE] = NEVER
-    if reverse:
+    if reverse and index.later_arcs:
         weight[~index.begin_nodes[node]] = NEVER
     falls = ~index.backward if reverse else index.backward
     if graph.streets is None:
@@ -216,7 +216,7 @@ def _reached(
     """
     graph = index.graph
     streets, none = graph.streets, np.zeros(0, np.bool_)
-    if reverse:  # trips to the place begin on the streets
+    if reverse and index.later_arcs:  # trips to the place begin on the streets
         distances = np.where(index.begin_nodes, distances, np.uint32(UNREACHABLE))
     turn = None if streets is None else streets.turn_weight
     found: tuple[npt.NDArray[np.int64], Floats, Floats] = kernels("vkssp.routing.kernels.reach").reached(
