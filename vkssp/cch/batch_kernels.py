@@ -62,6 +62,7 @@ def put_answers(
     searches: Any,
     answers: Any,
     is_saturated: bool,
+    num_found: int,
     weight: Any,
     seed: Ints,
     target: Ints,
@@ -72,8 +73,9 @@ def put_answers(
 
     A row of `results` is a `RESULT`, in which `done` says that a path is known. The searches have the numbers from
     `begin` on, `searches` are those of `count_pairs`, and a row of `answers` is the distance of a pair, and whether a
-    sum did not fit; `is_saturated` says that this holds for all. The last arguments are those of `FoundPaths`, with
-    `first` from its second number on, and `BatchAnswers.is_alone`.
+    sum did not fit; `is_saturated` says that this holds for all. There are `num_found` arcs, in which each path has to
+    lie. The last arguments are those of `FoundPaths`, with `first` from its second number on, and
+    `BatchAnswers.is_alone`.
     """
     total = np.int64(0)
     for row in range(len(results)):
@@ -81,7 +83,8 @@ def put_answers(
         is_beyond = is_saturated
         for pair in range(searches[search, 0], searches[search, 0] + searches[search, 1] * searches[search, 2]):
             is_beyond = is_beyond or answers[pair, 1] != 0
-        has_path = results[row, 0] == done and not is_beyond
+        end = np.uint64(results[row, 4]) + np.uint64(results[row, 5])
+        has_path = results[row, 0] == done and end <= np.uint64(num_found) and not is_beyond
         is_alone[search] = is_beyond or (not has_path and results[row, 1] != UNREACHABLE)
         weight[search], seed[search], target[search] = np.uint32(UNREACHABLE), -1, -1
         if has_path:

@@ -130,9 +130,10 @@ class Pairs(Resource):
         room = 1 << (count - 1).bit_length()
         self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
-        self._parts, self._room = [self._pairs, self._answers], room
+        self._parts = [self._pairs, self._answers]
         self._pair_rows: Uint32s = self._pairs.view().reshape(room, -1)
         self._answer_rows: Uint32s = self._answers.view().reshape(room, -1)
+        self._room = room  # last, as an interrupt may come between
 
     def _ready_for(self, count: int, kept: int) -> tuple[Bindings, Recording]:
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""

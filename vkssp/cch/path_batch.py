@@ -99,18 +99,17 @@ class PathBatch(Resource):
         rows[total:] = pairs[: len(rows) - total]
         follow = partial(self._unpacker.follow_search, searches[:slots], UNREACHABLE - 1) if total else None
         answers = self._pairs.search_begun(len(rows), total, follow)
-        is_saturated, of_pairs = self._customized.saturated, answers[total:].copy()
+        is_saturated = self._customized.saturated
+        distances, overflow = answers[total:, 0].copy(), answers[total:, 1] != 0
         weight, (seed, target) = np.empty(count, np.uint32), np.empty((2, count), np.int64)
         first, is_alone, arcs = np.zeros(count + 1, np.int64), np.empty(count, np.bool_), list[Indices]()
         for begin in range(0, count, slots):
             unpacked = self._unpacker.paths(searches[begin : begin + slots], UNREACHABLE - 1, begin == 0)
             results = unpacked.results.view(np.uint32).reshape(len(unpacked.results), -1)
-            given = results, DONE, begin, searches, answers, is_saturated
+            given = results, DONE, begin, searches, answers, is_saturated, len(unpacked.arcs)
             arcs.append(np.empty(compiled.put_answers(*given, weight, seed, target, first, is_alone), np.int64))
             compiled.put_arcs(results, unpacked.arcs, begin, first, arcs[-1])
-        if are_beside:
-            distances, overflow = of_pairs[:, 0], of_pairs[:, 1] != 0
-        else:
+        if not are_beside:
             distances, overflow, _ = self._pairs.find(pairs)
         overflow |= is_saturated
         every = arcs[0] if len(arcs) == 1 else np.concatenate([np.zeros(0, np.int64), *arcs])

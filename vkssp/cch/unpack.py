@@ -412,7 +412,7 @@ class Unpacker(Resource):
             is_clean = self._results.words[0] in _CLEAN
         else:
             done = self._done[: self._count]
-            is_clean = self._count > 0 and not ((done == 0) | (done == FAILED)).any()
+            is_clean = self._count > 0 and bool(((done == DONE) | (done == LEFT) | (done == CONTRADICTED)).all())
         return is_clean and not self._is_cut_short
 
     def _expect(self, count: int) -> None:

@@ -322,6 +322,7 @@ class StreetIndex(StreetLines):
         if self.small_component_size is not None:
             _ = self.small_components, self.before_signals
         self.nearest(self.south, self.west)
+        self.snaps_of_trips(np.array([[self.south, self.west]]))
 
     def part(self, snap: Snap) -> int:
         """Return the connected part of the network that a point lies in."""
@@ -381,7 +382,8 @@ class StreetIndex(StreetLines):
         if self._is_polar or has_whole_pieces or (self.avoided is not None and self.avoided.has_areas):
             return Snaps.of(self.ends_of_trips(places))
         count, tree, one_sided = len(places), self.tree, self._one_sided
-        allowed, both_ways, limit = self._allowed(False, False), one_sided, -1.0
+        allowed, limit = self._allowed(False, False), -1.0
+        both_ways = allowed  # of the same type, so that kernels are compiled once
         if self.small_component_size is None:  # as `_in_both_directions` does it
             both_ways, limit = self._allowed(True, True), _BOTH_WAYS_M
         (found, rows), lines, columns = np.empty((2, count, 4)), np.empty((2, count), np.int64), np.empty((4, count))
@@ -391,7 +393,7 @@ class StreetIndex(StreetLines):
                 *(places[begin:end], self._radius, _FIRST_RADIUS_M, *tree, self.points, allowed),
                 *(self.first, self.passed_metres, one_sided, both_ways, limit),
                 *(np.empty(len(tree.first), np.int64), np.empty((3, 4)), found[begin:end], rows[begin:end]),
-                *(lines[:, begin:end], columns[:, begin:end]),
+                *(begin, lines, columns),
             )
 
         run_parts(find, count, _PLACES_EACH)

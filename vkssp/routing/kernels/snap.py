@@ -307,6 +307,7 @@ def find_trip_ends(
     room: Floats,
     found: Floats,
     snaps: Floats,
+    begin: int,
     lines: Ints,
     columns: Floats,
 ) -> None:
@@ -322,9 +323,10 @@ def find_trip_ends(
         places, limit, first_radius, boxes, runs, levels, points, allowed, first, passed, waiting, nearest, found, snaps
     )
     for row in range(len(places)):
+        at = begin + row
         if found[row, 0] == math.inf:
-            lines[0, row], lines[1, row] = -1, 0
-            columns[0, row], columns[1, row], columns[2, row], columns[3, row] = 0.5, 0.5, 0.5, 0.0
+            lines[0, at], lines[1, at] = -1, 0
+            columns[0, at], columns[1, at], columns[2, at], columns[3, at] = 0.5, 0.5, 0.5, 0.0
             continue
         if both_ways_limit >= 0.0 and one_sided[np.int64(found[row, 1])]:
             other, point = room[1:2], room[2:3]
@@ -349,6 +351,6 @@ def find_trip_ends(
                 for column in range(4):
                     found[row, column], snaps[row, column] = other[0, column], point[0, column]
         line, fraction = np.int64(found[row, 1]), snaps[row, 0]
-        lines[0, row], lines[1, row] = line, np.int64(snaps[row, 1])
-        columns[0, row], columns[1, row], columns[2, row] = fraction, snaps[row, 2], snaps[row, 3]
-        columns[3, row] = found[row, 3] if fraction > 0.0 and fraction < 1.0 else fraction
+        lines[0, at], lines[1, at] = line, np.int64(snaps[row, 1])
+        columns[0, at], columns[1, at], columns[2, at] = fraction, snaps[row, 2], snaps[row, 3]
+        columns[3, at] = found[row, 3] if fraction > 0.0 and fraction < 1.0 else fraction

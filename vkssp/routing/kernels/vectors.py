@@ -113,10 +113,10 @@ def boxes_within(context: Any, boxes: Any, group: Any, lat: Any, lon: Any, up: A
             loaded.align = 4
             sides.append(builder.fpext(loaded, ir.VectorType(_DOUBLE, width)))
         south, west, north, east = sides
-        is_far = builder.fcmp_ordered(">", builder.fsub(south, lat), up)
+        is_near = builder.fcmp_ordered("<=", builder.fsub(south, lat), up)
         for low, high, most in ((lat, north, up), (west, lon, aside), (lon, east, aside)):
-            is_far = builder.or_(is_far, builder.fcmp_ordered(">", builder.fsub(low, high), most))
-        return builder.zext(builder.bitcast(builder.not_(is_far), ir.IntType(width)), _LONG)
+            is_near = builder.and_(is_near, builder.fcmp_ordered("<=", builder.fsub(low, high), most))
+        return builder.zext(builder.bitcast(is_near, ir.IntType(width)), _LONG)
 
     return types.uint64(boxes, types.int64, *(types.float64,) * 4), generate
 
