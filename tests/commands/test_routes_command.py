@@ -200,6 +200,8 @@ def test_columns_that_look_like_via_points_are_read_or_refused(tmp_path: Path, n
     for words in (["via1_latitude", "via1_longitude"], ["via1_lng", "via1_lat"]):
         with pytest.raises(FormatError, match=f"{words[0]}', which is not read"):
             read(words)
+    with pytest.raises(FormatError, match="via_lat,via_lon beside numbered ones; number all"):
+        read(["via_lat", "via_lon", "via1_lat", "via1_lon"])
     for twice in (["via1_lat", "via1_lon", "Via1_lon"], ["to_lat"], ["id", "ID"]):
         with pytest.raises(FormatError, match=f"several columns '{twice[-1].lower()}'"):
             read(twice)

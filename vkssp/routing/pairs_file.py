@@ -115,6 +115,8 @@ def _columns_of(path: Path, names: Sequence[str]) -> list[str]:
         other = f"via{match[1] or ''}_{'lon' if match[2] == 'lat' else 'lat'}"
         if other not in found:
             raise FormatError(f"{path} has a column {name}, but no {other}; give both for each via point")
+    if "via_lat" in found and len(found) > 2:
+        raise FormatError(f"{path} has columns via_lat,via_lon beside numbered ones; number all via points, from 1 on")
     wanted = [*COLUMNS, *sorted(found, key=lambda name: (int(found[name][1] or 0), name))]
     check_columns(path, [*wanted, *[_ID] * (_ID in names)], names)
     return wanted
