@@ -62,6 +62,12 @@ def test_a_script_can_be_run(name: str) -> None:
     assert "\nset -euo pipefail\n" in path.read_text()
 
 
+def test_files_with_an_interpreter_can_be_run() -> None:
+    files = [path for path in (ROOT / "scripts").iterdir() if path.is_file() and path.read_bytes()[:2] == b"#!"]
+    assert len(files) > len(SCRIPTS)
+    assert not [path.name for path in files if not path.stat().st_mode & stat.S_IXUSR]
+
+
 def test_the_shared_functions_are_not_a_command() -> None:
     assert not SETUP.stat().st_mode & stat.S_IXUSR
 
