@@ -1,16 +1,26 @@
 #!/usr/bin/env python3
-"""All figures of docs/where_time_goes.md in one go, on one machine and one commit, as rows of Markdown.
+"""Most figures of docs/where_time_goes.md in one run, on one machine and one commit, as rows of Markdown.
 
   scripts/where_time_goes.py USA-road-t.NY.gr.gz --routes porto.graph --device 0 --output rows.md
   scripts/where_time_goes.py road:24 --device 0 --small --scales 8              # a trial, on any device
 
 Each step is a script of this folder in a process of its own, and can be run by itself: its command stands above its
 rows. What a step prints is shown at once, and its rows are added to the file of --output when it has ended. A step that
-fails or takes too long does not end the others; all together take at most --minutes. The scripts compare their answers
-with independent ones. The first steps are the first calls of a process on a device at rest, so nothing else should run.
+fails or takes too long does not end the others; steps that have not begun when --minutes are over are left out and
+named. The scripts compare their answers with independent ones. The first steps are the first calls of a process on a
+device at rest, so nothing else should run.
 
 --routes is a prepared graph with streets, --large a prepared graph of many nodes for new weights; without them these
-rows are left out.
+rows are left out. All steps run on the same device, also where none is named.
+
+steps:
+  first-calls     the first searches of a process, without a hierarchy; first-calls-0: without an elimination
+  calls           single calls, trees and tables at once, and the limits of the machine
+  pairs           pairs by labels
+  weights         new weights; large: those of the graph that --large names
+  results         results left on the device and in memory of the host
+  routes          routes at once, and their parts
+  rmat:20         an RMAT graph of 2^20 nodes, and so on for each of --scales
 """
 
 from __future__ import annotations
@@ -30,16 +40,17 @@ from typing import Any
 
 import numpy as np
 
-from vkssp import QueryError
+from vkssp import Device, QueryError
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.result import number
 from vkssp.errors import VksspError
 from vkssp.files import atomic_write, check_writable
+from vkssp.gpu.instance import list_devices
 from vkssp.options import file_name
-from vkssp.terminal import print_lines
+from vkssp.terminal import print_error, print_lines
 
 FOLDER = Path(__file__).parent
-#: Seconds that a step which is told to end may take for it, and without which none is begun.
+#: Seconds that a step may take to end once its time is over, and without which none is begun.
 GRACE_S, LEAST_S = 5.0, 5.0
 
 Row = Sequence[str]
@@ -89,7 +100,7 @@ def spread(values: Sequence[float] | None) -> str:
     return "" if values is None else "{} ({}..{})".format(*map(number, values))
 
 
-def of_calls(result: Result) -> Tables:
+def calls_tables(result: Result) -> Tables:
     """Return the tables of `time_calls.py`."""
     parts = ("before", "driver and device", "between", "after", "submissions")
     calls: list[Row] = [("call", "by the call", "on the device", *parts, "GB/s")]
@@ -104,22 +115,22 @@ def of_calls(result: Result) -> Tables:
     return [calls, kernels]
 
 
-def of_first_calls(result: Result) -> Tables:
+def first_calls_tables(result: Result) -> Tables:
     """Return the table of `time_first_calls.py`."""
     made = ("submissions", "recorded", "compiled", "buffers")
-    rows: list[Row] = [("series", "calls", "by the call", "on the device", "iterations", *made, "MHz", "of the memory")]
+    clocks_of = ("processors, MHz", "memory, MHz")
+    rows: list[Row] = [("series", "calls", "by the call", "on the device", "iterations", *made, *clocks_of)]
     for row in result["rows"]:
         clocks = (f"{min(of):.0f}..{max(of):.0f}" if of else "" for of in row["clocks"])
-        calls, counts = (
-            f"{row['first'] + 1}..{row['first'] + row['calls']}",
-            (str(row["made"].get(of, 0)) for of in made),
-        )
+        calls = f"{row['first'] + 1}..{row['first'] + row['calls']}"
+        submissions, *others = (row["made"].get(of, 0) for of in made)
+        counts = number(submissions / row["calls"]), *map(str, others)
         times = spread(row["call_ms"]), spread(row["device_ms"])
         rows.append((row["series"], calls, *times, f"{row['iterations']:g}", *counts, *clocks))
     return [rows]
 
 
-def of_pairs(result: Result) -> Tables:
+def pairs_tables(result: Result) -> Tables:
     """Return the table of `time_pairs.py`, in milliseconds of a call."""
     rows: list[Row] = [("pairs", "by the call", "on the device", "million pairs a second there")]
     for of_graph in result["graphs"]:
@@ -134,7 +145,7 @@ def of_pairs(result: Result) -> Tables:
     return [rows]
 
 
-def of_weights(result: Result) -> Tables:
+def weights_tables(result: Result) -> Tables:
     """Return the tables of `time_weights.py`."""
     names = ("ms", "pair_ms", "device_ms")
     rows: list[Row] = [("change", "call", "next pair", "on the device")]
@@ -142,13 +153,13 @@ def of_weights(result: Result) -> Tables:
     return [rows, [("stage of all arcs", "on the device"), *((of, number(ms)) for of, ms in result["stages"].items())]]
 
 
-def of_routes(result: Result) -> Tables:
+def routes_tables(result: Result) -> Tables:
     """Return the table of `time_routes.py`."""
     title = f"{result['pairs']} routes"
     return [[(title, "by the call"), *((row["name"].strip(), spread(row["call_ms"])) for row in result["rows"])]]
 
 
-def of_hubs(result: Result) -> Tables:
+def hubs_tables(result: Result) -> Tables:
     """Return the table of `measure_large_graphs.py`; its spread is that of sources, least to greatest."""
     rows: list[Row] = [("graph", "algorithm", "on the device", "making the solver, s")]
     for of_graph in result["graphs"]:
@@ -179,28 +190,34 @@ def steps_of(args: argparse.Namespace) -> list[Step]:
         return Step(name, [f"{script}.py", *map(str, given), *device, *more], limit_s, **about)
 
     found = [
-        step("first-calls", "first", "time_first_calls", 60, graph, tables=of_first_calls),
-        step("first-calls-0", "first", "time_first_calls", 60, graph, "--rounds", 0, tables=of_first_calls),
+        step("first-calls", "first", "time_first_calls", 60, graph, tables=first_calls_tables),
+        step("first-calls-0", "first", "time_first_calls", 60, graph, "--rounds", 0, tables=first_calls_tables),
         step(
             *("calls", "calls", "time_calls", 150, graph),
             *(["--pool", args.pool] if args.pool else []),
-            tables=of_calls,
+            tables=calls_tables,
         ),
-        step("pairs", "pairs", "time_pairs", 60, graph, "--lanes", tables=of_pairs),
-        step("weights", "weights", "time_weights", 60, graph, "--few", 100, tables=of_weights),
+        step("pairs", "pairs", "time_pairs", 60, graph, "--lanes", tables=pairs_tables),
+        step("weights", "weights", "time_weights", 60, graph, "--few", 100, tables=weights_tables),
         step("results", "results", "measure_device_results", 60, graph),
     ]
     if args.routes:
         together = "--algorithm", "phast", "--together", 20 if args.small else 100
-        found.append(step("routes", "routes", "time_routes", 60, args.routes, *together, tables=of_routes))
+        found.append(step("routes", "routes", "time_routes", 60, args.routes, *together, tables=routes_tables))
     if args.large:
-        found.append(step("large", "weights", "time_weights", 120, args.large, "--few", 100, tables=of_weights))
+        found.append(step("large", "weights", "time_weights", 120, args.large, "--few", 100, tables=weights_tables))
     for scale in args.scales:
         often = "--scales", scale, "--algorithms", "push_pull", "--sources", 5, "--repetitions", 6
         found.append(
-            step(f"rmat:{scale}", "hubs", "measure_large_graphs", 150, *often, tables=of_hubs, option="--output")
+            step(f"rmat:{scale}", "hubs", "measure_large_graphs", 150, *often, tables=hubs_tables, option="--output")
         )
     return found
+
+
+def device_of(chosen: str | None) -> str:
+    """Return the device that all steps run on: scripts differ in what they take where none is named."""
+    selected = chosen or Device.selected()
+    return selected or str(Device.default(list_devices()).index)
 
 
 def run_step(step: Step, limit_s: float, folder: Path) -> Done:
@@ -211,8 +228,18 @@ def run_step(step: Step, limit_s: float, folder: Path) -> Done:
     if step.tables is not None:
         command += [step.option, str(file)]
     began, printed = time.perf_counter(), list[str]()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    is_over = threading.Event()
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, errors="replace", **pipes)
+    is_over, complaints = threading.Event(), list[str]()
+
+    def hear() -> None:
+        assert process.stderr is not None
+        with process.stderr as lines:
+            for line in lines:
+                complaints.extend([line.strip()] if line.strip() else [])
+                print_error(line.rstrip("\n"))
+
+    listener = threading.Thread(target=hear, daemon=True)
 
     def end() -> None:
         is_over.set()
@@ -220,6 +247,7 @@ def run_step(step: Step, limit_s: float, folder: Path) -> Done:
 
     timers = [threading.Timer(limit_s, end), threading.Timer(limit_s + GRACE_S, process.kill)]
     try:
+        listener.start()
         for timer in timers:
             timer.start()
         assert process.stdout is not None
@@ -228,6 +256,7 @@ def run_step(step: Step, limit_s: float, folder: Path) -> Done:
                 printed.append(line.rstrip("\n"))
                 print_lines(printed[-1:])
         code = process.wait()
+        listener.join(GRACE_S)  # what the script has started may hold the pipe
     finally:
         for timer in timers:
             timer.cancel()
@@ -238,7 +267,8 @@ def run_step(step: Step, limit_s: float, folder: Path) -> Done:
     if is_over.is_set():
         done.error = f"was ended after {limit_s:.0f} s"
     elif code:
-        done.error = f"ended with {code}"
+        reason = complaints[-1].rstrip(".") if complaints else "it named no reason"
+        done.error = f"ended with exit code {code}: {reason}"
     elif step.tables is not None:
         done.result = json.loads(file.read_text())
     return done
@@ -255,7 +285,7 @@ def markdown(done: Done) -> list[str]:
         about.append(f"commit {done.result['commit']}")
     lines += ["```sh", f"scripts/{shlex.join(done.step.command)}", "```", "", f"{', '.join(about)}; milliseconds", ""]
     if done.error or done.step.tables is None:
-        lines += [f"**It {done.error}.**", ""] if done.error else []
+        lines += [f"**The script {done.error}.**", ""] if done.error else []
         return lines + (["```", *done.printed, "```", ""] if done.printed else [])
     for header, *rows in done.step.tables(done.result):
         if rows:
@@ -279,22 +309,23 @@ def main() -> int:
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest)")
     parser.add_argument("--pool", metavar="DEVICES", help="also a table by several devices, as 'all' or '0,1'")
     parser.add_argument("--small", action="store_true", help="few calls, for a trial")
-    parser.add_argument("--only", nargs="+", metavar="STEP", help="some steps only")
-    parser.add_argument("--list", action="store_true", help="print the commands of the steps, and run none")
-    minutes = "minutes of all steps at most (default: %(default)s)"
+    parser.add_argument("--only", nargs="+", metavar="STEP", help="some steps only, by the names that --list prints")
+    parser.add_argument("--list", action="store_true", help="print the names and commands of the steps")
+    minutes = "minutes after which no step begins or goes on (default: %(default)s)"
     parser.add_argument("--minutes", type=float, default=8.0, metavar="N", help=minutes)
     parser.add_argument("--output", type=file_name, metavar="FILE.md", help="write the rows there, too")
     args = parser.parse_args()
 
     def run() -> None:
-        steps = steps_of(args)
-        if args.only:
-            if unknown := set(args.only) - {step.name for step in steps}:
-                names = ", ".join(step.name for step in steps)
-                raise QueryError(f"--only names {', '.join(sorted(unknown))}; the steps are {names}")
-            steps = [step for step in steps if step.name in args.only]
+        if not args.minutes > 0 or any(scale < 0 for scale in args.scales):
+            raise QueryError("--minutes takes more than 0, --scales takes 0 or more")
+        names = [step.name for step in steps_of(args)]
+        if unknown := set(args.only or names) - set(names):
+            raise QueryError(f"--only names {', '.join(sorted(unknown))}; the steps are {', '.join(names)}")
+        args.device = device_of(args.device)
+        steps = [step for step in steps_of(args) if step.name in (args.only or names)]
         if args.list:
-            print_lines([f"scripts/{shlex.join(step.command)}" for step in steps])
+            print_lines([f"{step.name}: scripts/{shlex.join(step.command)}" for step in steps])
             return
         if args.output:
             check_writable(args.output, args.graph)

@@ -14,7 +14,7 @@ from vkssp.errors import VksspError
 #: A script that writes its result, one that fails, and one that does not end.
 SCRIPTS = {
     "good": "import json, sys; print('on the way'); json.dump({'commit': 'abc'}, open(sys.argv[2], 'w'))",
-    "bad": "import sys; print('so far'); sys.exit(3)",
+    "bad": "import sys; print('so far'); print('no such file\\n', file=sys.stderr); sys.exit(3)",
     "slow": "import time; print('begun', flush=True); time.sleep(60)",
 }
 
@@ -37,11 +37,16 @@ def test_failures_and_slow_steps_end_nothing(
     steps.append(
         script.Step("good", ["good.py"], 30.0, tables=lambda _: [[("what", "ms"), ("a tree", "0.2")], [("x",)]])
     )
-    with pytest.raises(VksspError, match=r"bad ended with 3; slow was ended after 0 s$"):
+    with pytest.raises(VksspError, match=r"bad ended with exit code 3: no such file; slow was ended after 0 s$"):
         script.run_all(steps, 60.0, str(tmp_path / "rows.md"))
     told, rows = capsys.readouterr().out, (tmp_path / "rows.md").read_text()
     assert all(line in told for line in ("so far", "begun", "on the way", "| a tree | 0.2 |"))
-    assert "**It ended with 3.**" in rows and "commit abc" in rows and "|---|---|" in rows and "| x |" not in rows
+    assert (
+        "**The script ended with exit code 3: no such file.**" in rows
+        and "commit abc" in rows
+        and "|---|---|" in rows
+        and "| x |" not in rows
+    )
     with pytest.raises(VksspError, match="good was not begun"):
         script.run_all(steps[2:], 0.0, None)
 
@@ -49,19 +54,28 @@ def test_failures_and_slow_steps_end_nothing(
 def test_rows_of_results(script: ModuleType) -> None:
     row = {"name": "a tree", "call_ms": [2, 1, 3], "device_ms": None, "bytes": 4 * 10**6}
     parts = {"parts_ms": [0.1, 0.2, 0.0, 0.3], "submissions": 1}
-    calls, kernels = script.of_calls({"rows": [row | parts, {"name": "a tree", "stages_ms": {"phast_sweep": 0.25}}]})
+    calls, kernels = script.calls_tables(
+        {"rows": [row | parts, {"name": "a tree", "stages_ms": {"phast_sweep": 0.25}}]}
+    )
     assert calls[1][1:] == ("2.00 (1.00..3.00)", "", "0.100", "0.200", "0.000", "0.300", "1", "2.00")
     assert kernels[1] == ("a tree", "phast_sweep", "0.250")
     rate = {"median": 2.0, "low": 1.0, "high": 4.0}  # million pairs a second
     pairs = {"graphs": [{"rows": [{"pairs": 10**4, "labels": {"call": rate, "device": None}}]}]}
-    assert script.of_pairs(pairs)[0][1] == ("10,000", "5.00 (2.50..10.0)", "", "")
+    of_first = {"series": "the first", "first": 0, "calls": 20, "iterations": 3.0, "made": {"submissions": 26}}
+    of_first |= {"call_ms": [2, 1, 3], "device_ms": [2, 1, 3], "clocks": [[345, 1980], []]}
+    header, first = script.first_calls_tables({"rows": [of_first]})[0]
+    assert dict(zip(header, first, strict=True))["submissions"] == "1.30" and first[-2:] == ("345..1980", "")
+    assert script.pairs_tables(pairs)[0][1] == ("10,000", "5.00 (2.50..10.0)", "", "")
 
 
 def test_every_step_is_a_script_of_the_project() -> None:
     options = ["--routes", "a.graph", "--large", "b.graph", "--pool", "0,1", "--device", "0", "--list"]
     done = run_script("where_time_goes", "road:9", *options)
-    commands = done.stdout.splitlines()
+    commands = [line.split(": ", 1) for line in done.stdout.splitlines()]
+    assert [name for name, _ in commands[:3]] == ["first-calls", "first-calls-0", "calls"]
     assert done.returncode == 0 and len(commands) == 11
-    assert all((ROOT / command.split()[0]).is_file() and "--device 0" in command for command in commands)
+    assert all((ROOT / command.split()[0]).is_file() and "--device 0" in command for _, command in commands)
+    for wrong in (("--minutes", "-1"), ("--scales", "-3")):
+        assert run_script("where_time_goes", "road:9", *wrong, "--list").returncode == 2
     refused = run_script("where_time_goes", "road:9", "--only", "nothing")
     assert refused.returncode == 2 and "the steps are first-calls" in refused.stderr
