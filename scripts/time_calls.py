@@ -5,9 +5,10 @@
   scripts/time_calls.py road:64 --device 0 --trees 64 --pairs 100 --square 50 --table 400 300 --calls 20
 
 The graph is searched without a hierarchy by what `auto` chooses, and prepared by `phast`. Trees from one source are
-told twice: swept by levels, as the first 1,000 of a solver are, and by bundles, as those after them are. "Searched" is
+timed twice: swept by levels, as the first 1,000 of a solver are, and by bundles, as those after them are; not by
+bundles on software devices and of graphs of more than 2^20 nodes, whose trees are always swept by levels. "Searched" is
 a call of `search`, whose distances stay with the solver, "left on the device" one of `distances_on_device`. Paths that
-are the only shortest ones are told apart from those with ties, by Dijkstra's distances. Below the calls stand the
+are the only shortest ones are timed apart from those with ties, by Dijkstra's distances. Below the calls stand the
 limits: an empty submission, with a thread that sleeps until it has ended and with one that polls, dispatches that wait
 for each other, and copies of bytes from the device to new memory of the host and to memory that is used again. Answers
 are compared with the compiled Dijkstra's.
@@ -16,7 +17,7 @@ Each kind of call goes on for --warm-up seconds before the calls that count, sin
 
 A second table says where the time of a call goes: to the host before the first submission, to the driver and the device
 (from the beginning of each submission to the end of the wait for it), to the host between submissions, and to the host
-after the last one. A third one tells the time on the device by kernel, of further calls with timestamps between
+after the last one. A third one has the time on the device by kernel, of further calls with timestamps between
 kernels.
 """
 
@@ -41,6 +42,7 @@ from vkssp.bench.evaluation import exit_code
 from vkssp.bench.kernel_times import KernelTimes
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
+from vkssp.cch.bundled import may_bundle
 from vkssp.files import check_writable
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -55,7 +57,7 @@ from vkssp.terminal import print_lines
 
 #: Nodes whose distances are compared with Dijkstra's, calls before those that count, and bytes of a copy.
 CHECKED, WARM_UP, COPIED = 3, 10, 256 << 20
-#: Calls whose parts are told apart, and those of many trees or whose kernels are, at most.
+#: Calls whose parts are timed apart, and those of many trees or whose kernels are, at most.
 MOST_PARTS, MOST_STAGES = 100, 30
 #: Dispatches in a submission, each of which waits for the one before.
 DISPATCHES = 1000
@@ -63,7 +65,7 @@ DISPATCHES = 1000
 SWEPT = {"by levels": -1, "by bundles": 0}
 #: Paths of each kind that are compared.
 MOST_CHECKED_PATHS = 20
-#: Sources of the paths that are told apart by ties, and targets of each.
+#: Sources of the paths that are parted by ties, and targets of each.
 PATH_SOURCES, PATH_TARGETS = 64, 16
 
 Ends = tuple[int, int, int]
@@ -133,7 +135,7 @@ class Record:
     ----------
     rows : list of dict
         For each kind of call its name, milliseconds of the first call and of the others (quartiles), on the device if
-        known, and bytes that the host gets; of some also the parts of calls, medians of milliseconds, as `Parts` tells
+        known, and bytes that the host gets; of some also the parts of calls, medians of milliseconds, as `Parts` has
         them, and the number of submissions, or medians of the milliseconds of kernels by their names.
 
     Parameters
@@ -313,12 +315,13 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
     rows, columns = (rng.integers(0, graph.num_nodes, count) for count in args.table)
     trees = rng.integers(0, graph.num_nodes, args.trees)
     with Solver(graph, "dijkstra", "cpu") as reference:
-        for kind in SWEPT:
+        kinds = swept_kinds(graph, device)
+        for kind in kinds:
             with swept(graph, device, kind) as solver:
                 single_trees(solver, kind, nodes, record, reference)
-                if kind == "by levels":
+                if kind != kinds[-1]:  # what follows is timed once
                     continue
-                record.time("a pair", args.calls, partial(pair, solver, nodes), **told_of(solver), warm_up=WARM_UP)
+                record.time("a pair", args.calls, partial(pair, solver, nodes), **timed_parts(solver), warm_up=WARM_UP)
                 paths(solver, record, args, reference)
                 for count in args.pairs:
                     record.time(f"{count:,} pairs", 9, same(partial(solver.pairs, *some[:, :count])))
@@ -342,6 +345,12 @@ def prepared(graph: Graph, device: Device, record: Record, args: argparse.Namesp
     stages(graph, device, record, nodes, trees, min(args.calls, MOST_STAGES))
 
 
+def swept_kinds(graph: Graph, device: Device) -> list[str]:
+    """Return the ways to sweep single trees that a device has for a prepared graph."""
+    assert graph.hierarchy is not None
+    return [kind for kind in SWEPT if kind != "by bundles" or may_bundle(device, graph.hierarchy)]
+
+
 @contextmanager
 def swept(graph: Graph, device: Device, kind: str) -> Iterator[Solver]:
     """Make a solver that sweeps single trees by levels or by bundles."""
@@ -353,8 +362,8 @@ def swept(graph: Graph, device: Device, kind: str) -> Iterator[Solver]:
         yield solver
 
 
-def told_of(solver: Solver) -> dict[str, Any]:
-    """Return what is told of the calls of a solver, as arguments of `Record.time`."""
+def timed_parts(solver: Solver) -> dict[str, Any]:
+    """Return what is timed besides the calls of a solver, as arguments of `Record.time`."""
     return {"device_ms": lambda: solver.last.device_ms if solver.last is not None else 0.0, "parts": True}
 
 
@@ -380,8 +389,8 @@ def pair(solver: Solver, nodes: list[int], turn: int) -> int:
 
 def single_trees(solver: Solver, kind: str, nodes: list[int], record: Record, reference: Solver) -> None:
     """Time trees from one source each."""
-    calls, told = len(nodes) - WARM_UP - 1, {"warm_up": WARM_UP, **told_of(solver)}
-    record.time(f"a tree {kind}, searched", calls, partial(search, solver, nodes), **told)
+    calls, timed = len(nodes) - WARM_UP - 1, {"warm_up": WARM_UP, **timed_parts(solver)}
+    record.time(f"a tree {kind}, searched", calls, partial(search, solver, nodes), **timed)
 
     def left(turn: int) -> object:
         return solver.distances_on_device(nodes[turn])
@@ -389,8 +398,8 @@ def single_trees(solver: Solver, kind: str, nodes: list[int], record: Record, re
     def read(turn: int) -> Distances:
         return solver.distances(nodes[turn])
 
-    record.time(f"a tree {kind}, left on the device", calls, left, **told)
-    record.time(f"a tree {kind}, to the host", calls, read, nbytes=4 * solver.graph.num_nodes, **told)
+    record.time(f"a tree {kind}, left on the device", calls, left, **timed)
+    record.time(f"a tree {kind}, to the host", calls, read, nbytes=4 * solver.graph.num_nodes, **timed)
     for node in nodes[:CHECKED]:
         expected, on_device = reference.distances(node), solver.distances_on_device(node).numpy()
         check(np.array_equal(solver.distances(node), expected), f"distances from {node}")
@@ -420,7 +429,7 @@ def stages(
 ) -> None:
     """Time the kernels of a tree and of many trees that stay on the device."""
     with KernelTimes(device) as kernels, kernels.watch():
-        for kind in SWEPT:
+        for kind in swept_kinds(graph, device):
             with swept(graph, device, kind) as solver:
                 record.stages(f"a tree {kind}, searched", kernels, calls, partial(search, solver, nodes))
                 if kind == "by levels":  # for many trees at once it does not matter
@@ -443,8 +452,8 @@ def paths(solver: Solver, record: Record, args: argparse.Namespace, reference: S
         if not pairs or (others is not None and not others):
             continue
         before = None if others is None else partial(path, solver, others)
-        told: dict[str, Any] = {"warm_up": WARM_UP, "parts": True, "before": before, "pairs": len(pairs)}
-        record.time(name, args.calls, partial(path, solver, pairs), **told)
+        timed: dict[str, Any] = {"warm_up": WARM_UP, "parts": True, "before": before, "pairs": len(pairs)}
+        record.time(name, args.calls, partial(path, solver, pairs), **timed)
         for source, target, weight in pairs[:MOST_CHECKED_PATHS]:
             found = solver.path(source, target)
             whole = int(solver.graph.weight[found.arcs].sum(dtype=np.int64))
@@ -520,7 +529,7 @@ def table_of(solver: Solver, sets: npt.NDArray[np.int64], turn: int) -> Distance
 
 def spread(values: Sequence[float] | None) -> str:
     """Return a median with its quartiles."""
-    return "" if values is None else f"{number(values[0])} ({number(values[1])} to {number(values[2])})"
+    return "" if values is None else "{} ({}..{})".format(*map(number, values))
 
 
 def rate(row: dict[str, Any]) -> str:
@@ -531,8 +540,8 @@ def rate(row: dict[str, Any]) -> str:
 def report(result: dict[str, Any]) -> list[str]:
     """Return the table."""
     lines = [
-        f"{result['device']['name']}, {result['commit']}; {result['graph']}, {result['nodes']:,} nodes; not prepared: "
-        f"{result['algorithm']}; milliseconds, medians and quartiles",
+        f"{result['device']['name']} ({result['device']['driver']}), {result['commit']}; {result['graph']}, "
+        f"{result['nodes']:,} nodes; not prepared: {result['algorithm']}; milliseconds, medians and quartiles",
         *tuned_values(result),
         "",
     ]
@@ -543,7 +552,7 @@ def report(result: dict[str, Any]) -> list[str]:
         if "call_ms" in row
     ]
     parts = ("", "before", "driver and device", "between", "after", "submissions")
-    told = [
+    of_parts = [
         (row["name"], *map(number, row["parts_ms"]), str(row["submissions"]))
         for row in result["rows"]
         if "parts_ms" in row
@@ -556,19 +565,19 @@ def report(result: dict[str, Any]) -> list[str]:
         "",
         "where the time goes, milliseconds, medians",
         "",
-        *table(parts, told),
+        *table(parts, of_parts),
         "",
     ]
     kernels = [
         (row["name"], *of_kernel)
         for row in result["rows"]
         if "stages_ms" in row
-        for of_kernel in [("all", number(sum(row["stages_ms"].values()))), *map(told_kernel, row["stages_ms"].items())]
+        for of_kernel in [("all", number(sum(row["stages_ms"].values()))), *map(kernel_cells, row["stages_ms"].items())]
     ]
     return [*lines, "on the device, milliseconds, medians", "", *table(("", "kernel", "ms"), kernels)]
 
 
-def told_kernel(of: tuple[str, float]) -> tuple[str, str]:
+def kernel_cells(of: tuple[str, float]) -> tuple[str, str]:
     """Return the cells of a kernel and its time."""
     return of[0], number(of[1])
 

@@ -44,16 +44,24 @@ def small(monkeypatch: pytest.MonkeyPatch) -> object:
 
 
 @pytest.mark.usefixtures("may_use_vulkan")
+@pytest.mark.parametrize("has_bundles", [False, True])
 def test_calls_are_timed(
-    tmp_path: Path, small: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    has_bundles: bool,
+    small: object,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "calls.json"
+    monkeypatch.setattr(small, "may_bundle", lambda *_: has_bundles)
     monkeypatch.setattr(sys, "argv", ["time_calls", "road:9", *FEW, "--json", str(file)])
     assert small.main() == 0  # type: ignore[attr-defined]
     rows, told = json.loads(file.read_text())["rows"], capsys.readouterr().out
     times = [row["call_ms"] for row in rows if "call_ms" in row]
     assert all(0 < low <= middle <= high for middle, low, high in times)
-    names = {f"a tree {kind}, {where}" for kind in ("by levels", "by bundles") for where in ("searched", "to the host")}
+    kinds = ("by levels", "by bundles") if has_bundles else ("by levels",)
+    assert has_bundles == any("by bundles" in row["name"] for row in rows)
+    names = {f"a tree {kind}, {where}" for kind in kinds for where in ("searched", "to the host")}
     names |= {"a pair", "an empty submission", "a table of 7 by 5", "9 trees, left on the device"}
     assert names <= {row["name"] for row in rows}
     assert all(row["name"] in told for row in rows)
