@@ -46,11 +46,14 @@ def changes(graph: Graph, kind: str, count: int, rng: np.random.Generator) -> tu
     weight = graph.weight[arcs]
     if kind == "heavier":
         return arcs, weight + weight // 8 + 1
-    if kind == "lighter":
-        return arcs, weight - weight // 8
     if kind == "closed":
         return arcs, np.full(len(arcs), 2**30, np.uint32)
-    return arcs, rng.integers(0, int(graph.weight.max()) + 1, len(arcs), dtype=np.uint32)
+    if kind == "lighter":
+        found = weight - weight // 8
+    else:
+        found = rng.integers(0, int(graph.weight.max()) + 1, len(arcs), dtype=np.uint32)
+    turn = None if graph.streets is None else graph.streets.turn
+    return arcs, found if turn is None else np.maximum(found, turn[arcs])  # an arc takes what its turn does
 
 
 class Stopwatch:
@@ -174,7 +177,8 @@ def report(result: dict[str, Any]) -> list[str]:
     rows = [(name, *(f"{row[key]:.2f}" if key in row else "" for key in names)) for name, row in result["rows"].items()]
     lines = [
         f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs, {result['hierarchy_arcs']:,} arcs of "
-        f"the hierarchy; {result['device']['name']}, {result['host']['cores']} cores, {result['commit']}",
+        f"the hierarchy; {result['device']['name']} ({result['device']['driver']}), {result['host']['cores']} cores, "
+        f"{result['commit']}",
         *tuned_values(result),
         "",
         *table(("milliseconds, medians", "call", "processor", "on the device", "and a pair"), rows),
