@@ -99,8 +99,8 @@ def memory_parts(device: Device, nbytes: int) -> list[str]:
         began = time.perf_counter()
         del memory
         parts["end"].append(time.perf_counter() - began)
-    told = ", ".join(f"{name} {spread(seconds)}" for name, seconds in parts.items())
-    return ["", f"memory of {nbytes / 2**20:,.0f} MiB, milliseconds: {told}"]
+    parts_ms = ", ".join(f"{name} {spread(seconds)}" for name, seconds in parts.items())
+    return ["", f"memory of {nbytes / 2**20:,.0f} MiB, milliseconds: {parts_ms}"]
 
 
 def main() -> int:
@@ -151,8 +151,9 @@ def main() -> int:
             parts = memory_parts(device, largest)
             where = where_and_when(device)
         lines = [
-            f"{where['device']['name']}, {where['commit']}; {args.graph}, {graph.num_nodes:,} nodes; milliseconds, of "
-            f"each tree; medians and quartiles of {args.calls} calls; the same for {', '.join(seen)}",
+            f"{where['device']['name']} ({where['device']['driver']}), {where['commit']}; {args.graph}, "
+            f"{graph.num_nodes:,} nodes; milliseconds, of each tree; medians and quartiles "
+            f"of {args.calls} calls; the same for {', '.join(seen)}",
             "",
             *table(("", "left on the device", "in memory of the host"), rows),
             *parts,

@@ -22,7 +22,7 @@ import numpy as np
 
 from vkssp import UNREACHABLE, Device, RenumberedGraph, Solver
 from vkssp.bench.evaluation import exit_code
-from vkssp.bench.measuring import commit
+from vkssp.bench.measuring import commit, where_and_when
 from vkssp.bench.optimality import why_not_shortest
 from vkssp.bench.result import save_result
 from vkssp.errors import VksspError
@@ -104,8 +104,8 @@ def say(line: str) -> None:
     print_lines([line])
 
 
-def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Run everything, and return the results."""
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Run everything, and return the result."""
     results = []
     with Device(args.device or "") as device:
         limits = device.limits
@@ -125,8 +125,9 @@ def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
             runs = [measure_graph(renumbered, algorithm, device, args) for algorithm in args.algorithms]
             results.append({"scale": scale, "nodes": graph.num_nodes, "arcs": graph.num_arcs, **times, "runs": runs})
             del graph, renumbered
+        head = where_and_when(device)
     say("all distances are proved")
-    return results
+    return {**head, "graphs": results}
 
 
 def main() -> int:
@@ -137,7 +138,7 @@ def main() -> int:
     parser.add_argument("--algorithms", nargs="+", default=["auto"], help="algorithms (default: auto)")
     parser.add_argument("--sources", type=int, default=3, help="searches by each algorithm (default: %(default)s)")
     parser.add_argument(
-        "--repetitions", type=int, default=5, help="searches whose median is told (default: %(default)s)"
+        "--repetitions", type=int, default=5, help="searches whose median counts (default: %(default)s)"
     )
     parser.add_argument(
         "--warm-up", type=float, default=0.7, metavar="S", help="seconds of searches before (default: %(default)s)"
@@ -151,9 +152,9 @@ def main() -> int:
     def run() -> None:
         if args.output:
             check_writable(args.output)
-        results = measure(args)
+        result = measure(args)
         if args.output:
-            save_result(args.output, {"graphs": results, "commit": commit()})
+            save_result(args.output, result)
 
     return exit_code(run)
 

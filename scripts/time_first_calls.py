@@ -6,7 +6,7 @@
 
 Each line is of --each calls of `search`, which leaves the distances on the device: medians of milliseconds by the call
 and on the device, iterations, submissions of a call, and how many command buffers were recorded, pipelines compiled and
-buffers made for all of them; the last columns are the clocks in MHz, least to greatest, which `nvidia-smi` tells where
+buffers made for all of them; the last columns are the clocks in MHz, least to greatest, which `nvidia-smi` prints where
 it exists (it runs all the while; --clocks-ms 0 does without).
 
 The series tell causes apart. The first calls of the process come first: nothing is compared before. The same solver
@@ -48,6 +48,8 @@ from vkssp.terminal import print_lines
 
 #: Sources whose distances are compared with Dijkstra's.
 CHECKED = 3
+#: The columns of the clocks.
+CLOCKS = ("processors, MHz", "memory, MHz")
 #: What is counted, and the method that makes one of it.
 MADE: dict[str, tuple[type, str]] = {
     "submissions": (Recording, "submit"),
@@ -171,15 +173,15 @@ def check(solver: Solver, graph: Graph, nodes: list[int]) -> None:
                 raise SystemExit(f"wrong distances from {node}")
 
 
-def told(values: list[float]) -> str:
+def ends(values: list[float]) -> str:
     """Return the least and the greatest of some numbers."""
-    ends = sorted({f"{value:.0f}" for value in (min(values), max(values))}, key=float) if values else []
-    return "..".join(ends)
+    numbers = sorted({f"{value:.0f}" for value in (min(values), max(values))}, key=float) if values else []
+    return "..".join(numbers)
 
 
 def report(result: dict[str, Any]) -> list[str]:
     """Return the table."""
-    header = ("", "calls", "by the call", "on the device", "iterations", *MADE, "processors", "memory")
+    header = ("", "calls", "by the call", "on the device", "iterations", *MADE, *CLOCKS)
     lines = []
     for row in result["rows"]:
         low, high = row["first"] + 1, row["first"] + row["calls"]
@@ -192,7 +194,7 @@ def report(result: dict[str, Any]) -> list[str]:
                 f"{row['iterations']:g}",
                 number(made[0] / row["calls"]),
                 *(str(count) for count in made[1:]),
-                *(told(clocks) for clocks in row["clocks"]),
+                *(ends(clocks) for clocks in row["clocks"]),
             )
         )
     return [

@@ -5,9 +5,9 @@
   scripts/time_pairs.py USA-road-t.NY.gr.gz --device cpu --lanes --pairs 10000 1000000 10000000
 
 Pairs are drawn evenly from all nodes, as int64s. Each number of pairs is asked for several times by one call of
-`Solver.pairs`, which checks the nodes, moves them to the device and the distances back; what the kernel takes alone is
-told beside it. Some pairs are compared with the compiled Dijkstra's distances, all others of up to a million by labels
-with those by searches.
+`Solver.pairs`, which checks the nodes, moves them to the device and the distances back; the time of the kernel stands
+beside it. Some pairs are compared with the compiled Dijkstra's distances, all others of up to a million by labels with
+those by searches.
 """
 
 from __future__ import annotations
@@ -135,41 +135,42 @@ def measure(name: str, graph: Graph, args: argparse.Namespace, device: Device | 
     }
 
 
-def told(rate: dict[str, float] | None) -> str:
+def cell(rate: dict[str, float] | None) -> str:
     """Return a rate with its spread."""
-    return "" if rate is None else f"{number(rate['median'])} ({number(rate['low'])} to {number(rate['high'])})"
+    return "" if rate is None else f"{number(rate['median'])} ({number(rate['low'])}..{number(rate['high'])})"
 
 
 def report(head: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[str]:
     """Return the tables."""
     lines = [
-        f"{head['device']['name']}, {head['commit']}; million pairs a second: median (least to greatest)",
+        f"{head['device']['name']} ({head['device']['driver']}), {head['commit']}; million pairs a second: median "
+        "(least..greatest)",
         *tuned_values(head),
     ]
     for result in results:
         made = result["made"]
-        device = "" if made["device_ms"] is None else f", {told(made['device_ms'])} ms of it on the device"
+        device = "" if made["device_ms"] is None else f", {cell(made['device_ms'])} ms of it on the device"
         lines += [
             "",
             f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs; labels take "
             f"{made['bytes'] / 2**20:,.0f} MiB, made first in {number(made['first_s'])} s, again in "
-            f"{told(made['again_s'])} s{device}",
+            f"{cell(made['again_s'])} s{device}",
             "",
             *table(
                 ("pairs", "by labels", "on the device", "by searches"),
                 [
                     (
                         f"{row['pairs']:,}",
-                        told(row["labels"]["call"]),
-                        told(row["labels"]["device"]),
-                        told(row["searches"]["call"]) if "searches" in row else "",
+                        cell(row["labels"]["call"]),
+                        cell(row["labels"]["device"]),
+                        cell(row["searches"]["call"]) if "searches" in row else "",
                     )
                     for row in result["rows"]
                 ],
             ),
         ]
         if result["lanes"]:
-            rows = [(str(lanes), told(row["call"]), told(row["device"])) for lanes, row in result["lanes"].items()]
+            rows = [(str(lanes), cell(row["call"]), cell(row["device"])) for lanes, row in result["lanes"].items()]
             lines += ["", *table(("lanes", "by labels", "on the device"), rows)]
     return lines
 

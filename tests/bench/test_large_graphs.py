@@ -31,6 +31,8 @@ def test_large_graphs_are_searched_in_parts_and_proved(tmp_path: Path, monkeypat
     done = run_script("measure_large_graphs", *graphs, "--algorithms", "auto", "near_far")
     assert done.returncode == 0, done.stderr
     assert "a binding spans 65536 bytes" in done.stdout and done.stdout.endswith("all distances are proved\n")
-    found = json.loads(output.read_text())["graphs"]
+    result = json.loads(output.read_text())
+    assert result["device"]["driver"] and result["commit"] is not None
+    found = result["graphs"]
     assert [graph["arcs"] for graph in found] == [2**15, 2**16]
     assert [[run["algorithm"] for run in graph["runs"]] for graph in found] == [["push_pull", "near_far"]] * 2
