@@ -4,13 +4,14 @@
   scripts/time_routes.py iceland.graph                                  the parts of a route
   scripts/time_routes.py iceland.graph --device 0 --algorithm phast --together 100
 
-The parts are those apart from the search: places, path of the legs, points, steps, and the text of it.
+The parts are those apart from the search: places, path of the legs, points, steps, and the text of it. Of the
+--repetitions of each part the fastest counts; the table has the medians and the 90th percentiles of all routes.
 
 Routes at once are compared with those that are found one after the other: their arcs, figures and points. Then they are
 timed alone, with nothing but other calls of their kind between, after --warm-up seconds of them; their parts are the
 checks of places with snapping, phantom nodes and what else comes before and after the search, the search with
 unpacking, lengths with durations, and points. At last they take turns with routes one by one, which leave other data in
-the caches. The places are random nodes, moved by some 50 m.
+the caches. Medians and quartiles of the repetitions count. The places are random nodes, moved by some 50 m.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import numpy.typing as npt
 
-from vkssp import NoRouteError, Route, Router, read_graph
+from vkssp import Graph, NoRouteError, QueryError, Route, Router, read_graph
+from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
 from vkssp.bench.result import save_result
+from vkssp.files import check_writable
 from vkssp.options import file_name
 from vkssp.routing.geojson import route_json
 from vkssp.routing.routes import find_pairs
@@ -170,8 +174,9 @@ def compare(router: Router, pairs: Any, args: argparse.Namespace) -> dict[str, A
 def report(result: dict[str, Any]) -> list[str]:
     """Return the table."""
     return [
-        f"{result['device']['name']}, {result['commit']}; {result['graph']}, {result['algorithm']}: {result['pairs']} "
-        f"pairs, {result['routed']} with a route, all equal; milliseconds in all: median, quartiles, the processor's",
+        f"{result['device']['name']} ({result['device']['driver']}), {result['commit']}; {result['graph']}, "
+        f"{result['algorithm']}: {result['pairs']} pairs, {result['routed']} with a route, all equal; milliseconds in "
+        "all: median, quartiles, the processor's",
         *(
             "{:28} {:8.3f} ({:.3f}..{:.3f})".format(of["name"], *of["call_ms"])
             + (f" {of['processor_ms']:8.3f}" if "processor_ms" in of else "")
@@ -181,45 +186,73 @@ def report(result: dict[str, Any]) -> list[str]:
 
 
 def main() -> int:
+    """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", help="a graph with streets, or an extract")
+    parser.add_argument("graph", type=file_name, help="a graph with streets, or an extract")
     parser.add_argument("--bounds", metavar="S,W,N,E", help="take places within these degrees only")
     parser.add_argument("--routes", type=int, default=200, metavar="N", help="number of routes (default: 200)")
     parser.add_argument("--together", type=int, default=0, metavar="N", help="find N routes at once, and one by one")
-    parser.add_argument("--repetitions", type=int, default=7, metavar="N", help="runs of each, the best counts")
+    parser.add_argument("--repetitions", type=int, default=7, metavar="N", help="runs of each (default: %(default)s)")
     parser.add_argument("--algorithm", default="dijkstra", help="algorithm of the searches (default: dijkstra)")
     parser.add_argument("--device", default="cpu", help="device of the searches (default: cpu)")
     awake = "seconds of routes at once before those that count (default: %(default)s)"
     parser.add_argument("--warm-up", type=float, default=0.5, metavar="S", help=awake)
-    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE", help="of routes at once")
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE", help="only with --together")
     args = parser.parse_args()
+    return exit_code(lambda: run(args))
+
+
+def run(args: argparse.Namespace) -> None:
+    """Time what the arguments of the script ask for, and print it."""
+    if min(args.repetitions, args.routes) < 1 or min(args.together, args.warm_up) < 0:
+        raise QueryError("--routes and --repetitions take 1 or more, --together and --warm-up 0 or more")
+    if args.json_file and not args.together:
+        raise QueryError("--json is for routes at once; give --together, too, or leave it out")
+    if args.json_file:
+        check_writable(args.json_file, args.graph, content="JSON")
     graph = read_graph(args.graph)
-    nodes = np.stack([graph.lat, graph.lon], axis=1)
-    if args.bounds:
-        south, west, north, east = map(float, args.bounds.split(","))
-        nodes = nodes[((nodes >= (south, west)) & (nodes <= (north, east))).all(axis=1)]
+    if graph.lat is None or not graph.num_nodes:
+        raise QueryError(f"{args.graph} has no places; give a graph that was imported from an extract")
+    nodes = nodes_within(graph, args.bounds)
     rng, count = np.random.default_rng(1), args.together or args.routes
     places = rng.choice(nodes, (count, 2)) + rng.normal(0, 5e-4, (count, 2, 2))
-    milliseconds = []
     with Router(graph, args.algorithm, args.device) as router:
         if args.together:
-            result = compare(router, places, args) | where_and_when(router.solver.session.shared.device)  # type: ignore[union-attr]
+            device = router.solver.session.shared.device  # type: ignore[union-attr]
+            result = compare(router, places, args) | where_and_when(device)
             result |= {"graph": args.graph, "algorithm": args.algorithm}
             if args.json_file:
                 save_result(args.json_file, result)
             print_lines(report(result))
-            return 0
+            return
         router.solver = solver = TimedSolver(router.solver)  # type: ignore[assignment]
+        milliseconds = []
         for ends in places.tolist():
             try:
                 runs = [measure(router, solver, *ends) for _ in range(args.repetitions)]
             except NoRouteError:
                 continue
             milliseconds.append(np.min(runs, axis=0))
+    if not milliseconds:
+        raise QueryError("none of the places are connected by a route; give more --routes, or other --bounds")
     figures = np.percentile(milliseconds, [50, 90], axis=0).T
     print_lines([f"{len(milliseconds)} routes, milliseconds: median, 90th percentile"])
     print_lines([f"{part:28} {half:8.3f} {most:8.3f}" for part, (half, most) in zip(PARTS, figures, strict=True)])
-    return 0
+
+
+def nodes_within(graph: Graph, bounds: str | None) -> npt.NDArray[np.float64]:
+    """Return the latitudes and longitudes of the nodes within bounds, shape (n, 2)."""
+    nodes = np.stack([graph.lat, graph.lon], axis=1)
+    if bounds is None:
+        return nodes
+    try:
+        south, west, north, east = map(float, bounds.split(","))
+    except ValueError:
+        raise QueryError(f"--bounds is {bounds}; give four numbers, as in 41,-8.7,41.2,-8.5") from None
+    nodes = nodes[((nodes >= (south, west)) & (nodes <= (north, east))).all(axis=1)]
+    if not len(nodes):
+        raise QueryError(f"no node is within --bounds {bounds}; give south, west, north and east in degrees")
+    return nodes
 
 
 if __name__ == "__main__":

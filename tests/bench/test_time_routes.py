@@ -43,3 +43,22 @@ def test_a_wrong_route_is_no_result(grid: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "argv", ["time_routes", str(grid), "--together", "4", *FEW])
     with pytest.raises(SystemExit, match="wrong route of pair"):
         script.main()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (["--repetitions", "0"], "--repetitions"),
+        (["--json", "routes.json"], "--together"),
+        (["--together", "2", "--json", "nowhere/routes.json"], "cannot write"),
+        (["--bounds", "50,50,51,51"], "no node is within"),
+    ],
+)
+def test_wrong_arguments(grid: Path, wrong: list[str], reason: str) -> None:
+    refused = run_script("time_routes", grid, *wrong)
+    assert refused.returncode == 2 and reason in refused.stderr
+
+
+def test_a_missing_file_is_named() -> None:
+    refused = run_script("time_routes", "nothing.graph")
+    assert refused.returncode == 2 and "nothing.graph does not exist" in refused.stderr
