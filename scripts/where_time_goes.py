@@ -26,6 +26,7 @@ steps:
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import shlex
 import subprocess
@@ -34,6 +35,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,7 @@ from vkssp.errors import VksspError
 from vkssp.files import atomic_write, check_writable
 from vkssp.gpu.instance import list_devices
 from vkssp.options import file_name
-from vkssp.terminal import print_error, print_lines
+from vkssp.terminal import print_lines
 
 FOLDER = Path(__file__).parent
 #: Seconds that a step may take to end once its time is over, and without which none is begun.
@@ -229,15 +231,19 @@ def run_step(step: Step, limit_s: float, folder: Path) -> Done:
         command += [step.option, str(file)]
     began, printed = time.perf_counter(), list[str]()
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, text=True, errors="replace", **pipes)
+    process = subprocess.Popen(command, **pipes)
+    assert process.stdout is not None and process.stderr is not None
+    output = io.TextIOWrapper(process.stdout, errors="replace")
+    errors = io.TextIOWrapper(process.stderr, errors="replace", newline="")  # progress bars go back on their line
     is_over, complaints = threading.Event(), list[str]()
 
     def hear() -> None:
-        assert process.stderr is not None
-        with process.stderr as lines:
+        with errors as lines:
             for line in lines:
                 complaints.extend([line.strip()] if line.strip() else [])
-                print_error(line.rstrip("\n"))
+                with suppress(OSError):
+                    sys.stderr.write(line)
+                    sys.stderr.flush()
 
     listener = threading.Thread(target=hear, daemon=True)
 
@@ -250,8 +256,7 @@ def run_step(step: Step, limit_s: float, folder: Path) -> Done:
         listener.start()
         for timer in timers:
             timer.start()
-        assert process.stdout is not None
-        with process.stdout as lines:
+        with output as lines:
             for line in lines:
                 printed.append(line.rstrip("\n"))
                 print_lines(printed[-1:])
