@@ -39,6 +39,7 @@ import numpy.typing as npt
 
 from vkssp import UNREACHABLE, Graph, QueryError, Solver, SolverPool, prepare
 from vkssp.bench.evaluation import exit_code
+from vkssp.bench.filled_graph import read_filled_graph
 from vkssp.bench.kernel_times import KernelTimes
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
@@ -52,7 +53,6 @@ from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph.distance_type import Distances
 from vkssp.options import file_name
-from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
 #: Nodes whose distances are compared with Dijkstra's, calls before those that count, and bytes of a copy.
@@ -607,11 +607,7 @@ def main() -> int:
             raise QueryError("--calls, --trees, --pairs, --square and --table take 1 or more, all others 0 or more")
         if args.json_file:
             check_writable(args.json_file, args.graph, content="JSON")
-        graph, record = read_graph(args.graph), Record(args.warm_up)
-        if not graph.num_nodes:
-            raise QueryError(f"{args.graph} has no nodes; give another graph")
-        if graph.hierarchy is not None:
-            raise QueryError(f"{args.graph} is prepared; give the graph that it was made of")
+        graph, record = read_filled_graph(args.graph, takes_prepared=False), Record(args.warm_up)
         ready = prepare(graph, progress=True)
         with Device(args.device) as device:
             algorithm = unprepared(graph, device, record, args)

@@ -32,6 +32,7 @@ import numpy as np
 
 from vkssp import Graph, QueryError, Solver
 from vkssp.bench.evaluation import exit_code
+from vkssp.bench.filled_graph import read_filled_graph
 from vkssp.bench.gpu_clocks import EVERY_MS, ClockReader
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
@@ -43,7 +44,6 @@ from vkssp.gpu.pipeline import Pipeline
 from vkssp.gpu.recording import Recording
 from vkssp.options import file_name
 from vkssp.prepared.elimination import MOST_ROUNDS, eliminate
-from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
 #: Sources whose distances are compared with Dijkstra's.
@@ -232,11 +232,7 @@ def main() -> int:
             raise QueryError("--calls and --each take 1 or more, all other numbers 0 or more")
         if args.json_file:
             check_writable(args.json_file, args.graph, content="JSON")
-        graph = read_graph(args.graph)
-        if not graph.num_nodes:
-            raise QueryError(f"{args.graph} has no nodes; give another graph")
-        if graph.hierarchy is not None:
-            raise QueryError(f"{args.graph} is prepared; give the graph that it was made of")
+        graph = read_filled_graph(args.graph, takes_prepared=False)
         result = {"graph": args.graph} | measure(graph, args)
         if args.json_file:
             save_result(args.json_file, result)

@@ -23,11 +23,11 @@ import numpy as np
 
 from vkssp import UNREACHABLE, Graph, QueryError, Solver
 from vkssp.bench.evaluation import exit_code
+from vkssp.bench.filled_graph import read_filled_graph
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
 from vkssp.files import check_writable
 from vkssp.options import file_name
-from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
 #: Calls of scipy that count.
@@ -136,10 +136,7 @@ def main() -> int:
             raise QueryError("--sources and --calls take 1 or more, --warm-up and --seed 0 or more")
         if args.json_file:
             check_writable(args.json_file, args.graph, content="JSON")
-        graph = read_graph(args.graph)
-        if graph.num_nodes == 0:
-            raise QueryError(f"{args.graph} has no nodes; give another graph")
-        result = measure(graph, args)
+        result = measure(read_filled_graph(args.graph), args)
         if args.json_file:
             save_result(args.json_file, result)
         print_lines(report(result))

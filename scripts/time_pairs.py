@@ -24,6 +24,7 @@ import numpy as np
 from vkssp import Graph, QueryError, Solver, prepare
 from vkssp.algorithms import phast
 from vkssp.bench.evaluation import exit_code
+from vkssp.bench.filled_graph import read_filled_graph
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
 from vkssp.cch import label_pairs
@@ -33,7 +34,6 @@ from vkssp.files import check_writable
 from vkssp.gpu.device import Device
 from vkssp.hierarchy.labels import MANY_PAIRS
 from vkssp.options import file_name
-from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
 #: Sources whose distances are compared with Dijkstra's, and largest number of pairs compared with searches.
@@ -203,10 +203,7 @@ def main() -> int:
         results = []
         with device:
             for name in args.graphs:
-                graph = read_graph(name)
-                if graph.num_nodes == 0:
-                    raise QueryError(f"{name} has no nodes; give another graph")
-                results.append(measure(name, graph, args, device))
+                results.append(measure(name, read_filled_graph(name), args, device))
                 head = where_and_when(device)
                 if args.json_file:
                     save_result(args.json_file, {**head, "seed": args.seed, "graphs": results})

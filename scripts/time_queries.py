@@ -24,12 +24,12 @@ import numpy as np
 from vkssp import UNREACHABLE, Graph, QueryError, Solver, prepare
 from vkssp.algorithms import phast
 from vkssp.bench.evaluation import exit_code
+from vkssp.bench.filled_graph import read_filled_graph
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table, tuned_values
 from vkssp.files import check_writable
 from vkssp.gpu.device import Device
 from vkssp.options import file_name
-from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
 #: Methods to find routes, by the attributes of `phast` that they replace.
@@ -165,10 +165,7 @@ def main() -> int:
             raise QueryError("--queries and --table take 1 or more, --seed 0 or more")
         if args.json_file:
             check_writable(args.json_file, args.graph, content="JSON")
-        graph = read_graph(args.graph)
-        if graph.num_nodes == 0:
-            raise QueryError(f"{args.graph} has no nodes; give another graph")
-        result = measure(graph, args)
+        result = measure(read_filled_graph(args.graph), args)
         if args.json_file:
             save_result(args.json_file, result)
         print_lines(report(result))

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vkssp.errors import FormatError, QueryError
+from vkssp.bench.filled_graph import read_filled_graph
+from vkssp.errors import FormatError
 from vkssp.generate import is_expression
 from vkssp.graph import Graph
 from vkssp.hierarchy.prepare import prepare
 from vkssp.osm import is_extract
-from vkssp.reading import read_graph
 
 
 def make_cache(folder: str) -> None:
@@ -52,7 +52,7 @@ def prepared_graph(text: str, folder: str, options: Mapping[str, Any]) -> tuple[
         If the graph has no nodes.
     """
     if is_expression(text):
-        graph, key = read_graph(text, **options), ""
+        graph, key = read_filled_graph(text, **options), ""
     else:
         try:
             with open(text, "rb") as stream:
@@ -66,10 +66,8 @@ def prepared_graph(text: str, folder: str, options: Mapping[str, Any]) -> tuple[
         saved = Path(folder) / f"{key}.graph"
         if saved.exists():
             return Graph.load(saved).plain(), key
-        graph = read_graph(text, progress=sys.stderr.isatty(), **options)
+        graph = read_filled_graph(text, progress=sys.stderr.isatty(), **options)
     graph = graph.plain()
-    if graph.num_nodes == 0:
-        raise QueryError(f"{text} has no nodes; give another graph")
     if graph.hierarchy is None:
         graph = prepare(graph, progress=sys.stderr.isatty())
     if key:
