@@ -29,7 +29,7 @@ from vkssp.prepared.block_order import block_order
 #: Most neighbours of a node that is eliminated, most neighbours of nodes that remain, and number of rounds.
 MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 32, 10
 #: Most nodes of a graph that is eliminated from: a node takes 400 bytes meanwhile.
-MOST_NODES = 1 << 20
+MOST_NODES = 1 << 25
 #: Ids of a range that a thread eliminates from. Ranges do not depend on the number of threads, so that the result does
 #: not, and begin elsewhere in every other round.
 RANGE = 1 << 14
