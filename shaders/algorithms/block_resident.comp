@@ -17,14 +17,6 @@ layout(push_constant) uniform Push {
     uint heaviest;  // weight of an arc
 };
 
-// Copy of the state for this dispatch, and the starts of the lists that it appends to. Registers limit how many
-// workgroups a device has room for, so only one word of the copy is kept in registers.
-struct Step {
-    uint iteration, phase, low, threshold, near_parity, far_parity, near_length, far_length;
-};
-shared Step step;
-shared uint near_out, far_out;
-
 #define BLOCKS_BINDING 3
 #include "block_visit.glsl"
 #include "targets.glsl"
@@ -32,6 +24,7 @@ shared uint near_out, far_out;
 
 shared uint first_block[2];  // in both halves of the near list, read before the half is known
 
+// Registers limit how many workgroups a device has room for, so only this word of `step` is kept in registers.
 uint threshold;
 uint far_nearest = UNREACHABLE;
 
@@ -39,16 +32,25 @@ uint reach() {
     return threshold;
 }
 
+// Return the starts of the lists that this dispatch appends to.
+uint near_out() {
+    return (1 - step[NEAR_PARITY]) * num_blocks;
+}
+
+uint far_out() {
+    return (2 + (step[PHASE] == SPLIT ? 1 - step[FAR_PARITY] : step[FAR_PARITY])) * num_blocks;
+}
+
 // Mark the block as listed, and list it if it was not.
 void wake(uint block, uint distance) {
-    uint next = step.iteration + 1;
+    uint next = step[ITERATIONS] + 1;
     if (distance < threshold) {
         if (atomicExchange(blocks[block].woken_for, next) == next) return;
-        lists[near_out + atomicAdd(state.near_next, 1)] = block;
+        lists[near_out() + atomicAdd(state.near_next, 1)] = block;
     } else {
         far_nearest = min(far_nearest, distance);
         if (atomicMin(blocks[block].waiting, distance) != UNREACHABLE) return;
-        lists[far_out + atomicAdd(state.far_length, 1)] = block;
+        lists[far_out() + atomicAdd(state.far_length, 1)] = block;
     }
 }
 
@@ -59,66 +61,65 @@ void split_far(uint length, uint in_far) {
         uint block = lists[in_far + i], waiting = blocks[block].waiting;
         if (waiting < threshold) {
             blocks[block].waiting = UNREACHABLE;
-            lists[near_out + atomicAdd(state.near_next, 1)] = block;
+            lists[near_out() + atomicAdd(state.near_next, 1)] = block;
         } else {
             far_nearest = min(far_nearest, waiting);
-            lists[far_out + atomicAdd(state.far_next, 1)] = block;
+            lists[far_out() + atomicAdd(state.far_next, 1)] = block;
         }
     }
 }
 
-// Decide what the next dispatch does.
+// Decide what the next dispatch does. It is the last thing of all, so it reads everything at once, before it writes.
 void advance() {
-    bool splits = step.phase == SPLIT;
-    uint near_next = state.near_next, far_next = splits ? state.far_next : state.far_length;
+    bool splits = step[PHASE] == SPLIT;
+    uint near_next = state.near_next, far_length = state.far_length, far_next = state.far_next;
     uint nearest = state.far_nearest;
-    uint entries = splits ? step.far_length : step.near_length;  // no list that is read is empty
-    finish_iteration(step.phase, step.low, threshold, 0, entries - 1);
+    uint entries = splits ? step[SPLIT_LENGTH] : step[NEAR_LENGTH];  // no list that is read is empty
+    finish_iteration(step[PHASE], step[LOW], threshold, 0, entries - 1);
     if (splits) {
-        state.far_parity = 1 - step.far_parity;
-        state.far_length = far_next;
+        far_length = far_next;
+        state.far_length = far_length;
         state.far_next = 0;
+        loop.step[FAR_PARITY] = 1 - step[FAR_PARITY];
     } else {
-        state.blocks += entries;
         state.claimed = 0;
+        loop.step[BLOCKS] = step[BLOCKS] + entries;
     }
-    state.near_parity = 1 - step.near_parity;
-    state.near_length = near_next;
     state.near_next = 0;
+    loop.step[NEAR_PARITY] = 1 - step[NEAR_PARITY];
+    loop.step[NEAR_LENGTH] = near_next;
     if (near_next != 0) {
-        state.phase = RELAX;
+        loop.step[PHASE] = RELAX;
         return;
     }
     // Every distance below the far list's nearest is final.
-    if (update_best() < nearest || far_next == 0) {
-        loop.done = 1;
+    if (update_best() < nearest || far_length == 0) {
+        loop.step[DONE] = 1;
         return;
     }
-    state.phase = SPLIT;
-    state.buckets += 1;
-    state.low = nearest;
-    state.delta = widened(state.delta, state.widest);
-    state.threshold = extend(nearest, state.delta);
+    uint delta = widened(step[DELTA], step[WIDEST]);
     state.far_nearest = UNREACHABLE;
+    loop.step[PHASE] = SPLIT;
+    loop.step[LOW] = nearest;
+    loop.step[THRESHOLD] = extend(nearest, delta);
+    loop.step[DELTA] = delta;
+    loop.step[SPLIT_LENGTH] = far_length;
+    loop.step[BUCKETS] = step[BUCKETS] + 1;
 }
 
 void main() {
-    if (gl_LocalInvocationIndex == 0) {
-        step = Step(loop.iterations, state.phase, state.low, state.threshold, state.near_parity, state.far_parity,
-                    state.near_length, state.far_length);
+    if (gl_LocalInvocationIndex == WORKGROUP_SIZE - 1) {  // meanwhile the first subgroup reads the state
         first_block[0] = lists[gl_WorkGroupID.x];
         first_block[1] = lists[num_blocks + gl_WorkGroupID.x];
-        near_out = (1 - step.near_parity) * num_blocks;
-        far_out = (2 + (step.phase == SPLIT ? 1 - step.far_parity : step.far_parity)) * num_blocks;
     }
     if (search_is_over()) return;
-    threshold = step.threshold;
-    uint near_in = step.near_parity * num_blocks, far_in = (2 + step.far_parity) * num_blocks;
-    if (step.phase == SPLIT) {
-        split_far(step.far_length, far_in);
-    } else if (gl_WorkGroupID.x < step.near_length) {
-        visit(first_block[step.near_parity], 0);
-        while (next_entry < step.near_length) visit(lists[near_in + next_entry], 0);
+    threshold = step[THRESHOLD];
+    uint near_in = step[NEAR_PARITY] * num_blocks, far_in = (2 + step[FAR_PARITY]) * num_blocks;
+    if (step[PHASE] == SPLIT) {
+        split_far(step[SPLIT_LENGTH], far_in);
+    } else if (gl_WorkGroupID.x < step[NEAR_LENGTH]) {
+        visit(first_block[step[NEAR_PARITY]], 0);
+        while (next_entry < step[NEAR_LENGTH]) visit(lists[near_in + next_entry], 0);
     }
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);

@@ -33,14 +33,13 @@ shared uint list[LIST];
 shared uint list_length;
 shared uint changed_min, changed_max, waiting_min, waiting_max, waiting_distance, worked_min, worked_max, largest;
 
-// Copy of the state for this sweep.
+// What `step` says of this sweep.
 struct Sweep {
     uint phase, low, high;
     uint first_node, last_node;
     uint bits, next_bits;  // starts of the bitvectors that the sweep reads and sets
     uint delta;            // least weight of a heavy arc, or 0
 } sweep;
-shared Sweep sweep_read;
 
 // This invocation's part of the sweep's reductions.
 struct Fold {
@@ -114,32 +113,34 @@ void collect(uint chunk, uint end_chunk) {
     }
 }
 
-// Decide what the next sweep does.
+// Decide what the next sweep does. It is the last thing of all, so it reads everything at once, before it writes.
 void advance() {
-    finish_iteration(state.phase, state.low, state.high, state.first_node, state.last_node);
-    bool light_heavy = state.light_heavy != 0;
-    if (state.changed_min <= state.changed_max) {  // the bucket is not stable yet
-        state.phase = REPEAT;
-        state.parity = 1 - state.parity;
-        state.first_node = state.changed_min;
-        state.last_node = state.changed_max;
-    } else if (light_heavy && state.phase != HEAVY && state.worked_min <= state.worked_max) {
-        state.phase = HEAVY;
-        state.first_node = state.worked_min;
-        state.last_node = state.worked_max;
+    uvec2 changed = uvec2(state.changed_min, state.changed_max), waiting = uvec2(state.waiting_min, state.waiting_max);
+    uvec2 worked = uvec2(state.worked_min, state.worked_max);
+    uint nearest = state.waiting_distance, largest = state.largest;
+    finish_iteration(sweep.phase, sweep.low, sweep.high, sweep.first_node, sweep.last_node);
+    if (changed.x <= changed.y) {  // the bucket is not stable yet
+        loop.step[PHASE] = REPEAT;
+        loop.step[PARITY] = 1 - step[PARITY];
+        loop.step[FIRST_NODE] = changed.x;
+        loop.step[LAST_NODE] = changed.y;
+    } else if (step[LIGHT_HEAVY] != 0 && sweep.phase != HEAVY && worked.x <= worked.y) {
+        loop.step[PHASE] = HEAVY;
+        loop.step[FIRST_NODE] = worked.x;
+        loop.step[LAST_NODE] = worked.y;
     } else {  // every distance below the bucket's end is final
-        uint best = update_best(), nearest = state.waiting_distance;
-        if (best < state.high || state.largest < state.high || nearest == UNREACHABLE) {
-            loop.done = 1;
+        if (update_best() < sweep.high || largest < sweep.high || nearest == UNREACHABLE) {
+            loop.step[DONE] = 1;
             return;
         }
         // The nearest waiting node may have been improved since. Its bucket may then be empty, but no bucket is missed.
-        state.phase = FIRST;
-        state.low = nearest - nearest % state.delta;
-        state.high = extend(state.low, state.delta);
-        state.buckets += 1;
-        state.first_node = state.waiting_min;
-        state.last_node = state.waiting_max;
+        uint low = nearest - nearest % step[DELTA];
+        loop.step[PHASE] = FIRST;
+        loop.step[LOW] = low;
+        loop.step[HIGH] = extend(low, step[DELTA]);
+        loop.step[BUCKETS] = step[BUCKETS] + 1;
+        loop.step[FIRST_NODE] = waiting.x;
+        loop.step[LAST_NODE] = waiting.y;
         state.waiting_min = state.worked_min = UNREACHABLE;
         state.waiting_max = state.worked_max = 0;
         state.waiting_distance = UNREACHABLE;
@@ -151,21 +152,20 @@ void advance() {
 void main() {
     uint lid = gl_LocalInvocationIndex;
     if (lid == 0) {
-        uint words = (num_nodes + 31) / 32;
-        sweep_read = Sweep(state.phase, state.low, state.high, state.first_node, state.last_node, state.parity * words,
-                           (1 - state.parity) * words, state.light_heavy != 0 ? state.delta : 0);
         changed_min = waiting_min = worked_min = waiting_distance = UNREACHABLE;
         changed_max = waiting_max = worked_max = largest = 0;
     }
     if (search_is_over()) return;
-    sweep = sweep_read;
+    uint words = (num_nodes + 31) / 32;
+    sweep = Sweep(step[PHASE], step[LOW], step[HIGH], step[FIRST_NODE], step[LAST_NODE], step[PARITY] * words,
+                  (1 - step[PARITY]) * words, step[LIGHT_HEAVY] != 0 ? step[DELTA] : 0);
     if (sweep.delta != 0) {
         if (sweep.phase == HEAVY) lightest = sweep.delta;
         else heaviest = sweep.delta - 1;
     }
 
-    uint end_chunk = sweep.last_node / CHUNK + 1, step = CHUNKS_AT_ONCE * gl_NumWorkGroups.x;
-    for (uint chunk = sweep.first_node / CHUNK + gl_WorkGroupID.x; chunk < end_chunk; chunk += step) {
+    uint end_chunk = sweep.last_node / CHUNK + 1, stride = CHUNKS_AT_ONCE * gl_NumWorkGroups.x;
+    for (uint chunk = sweep.first_node / CHUNK + gl_WorkGroupID.x; chunk < end_chunk; chunk += stride) {
         if (lid == 0) list_length = 0;
         barrier();
         collect(chunk, end_chunk);

@@ -55,11 +55,11 @@ void main() {
     best = workgroup_nearest(best);
     // Nodes nearer than the nearest that is left have their distances, also those that arcs without weight lead to.
     if (lid == 0 && (update_best() < best.x || best.x == UNREACHABLE)) {
-        loop.done = 1;
+        loop.step[DONE] = 1;
         loop.work[0] = 0;  // a dispatch that found no work is no iteration
     }
     buffer_barrier();
-    if (loop.done != 0) return;
+    if (loop.step[DONE] != 0) return;
     visited = worked = 0;  // these are already in the totals of the iteration
     uint node = best.y;
     relax_row(best.x, first_out[node] + lid, first_out[node + 1], WORKGROUP_SIZE);

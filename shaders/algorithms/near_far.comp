@@ -58,23 +58,17 @@ layout(push_constant) uniform Push {
 shared uint arcs_before[WORKGROUP_SIZE + 1];      // of the entries in lower slots
 shared NODE_DISTANCE slot_entry[WORKGROUP_SIZE];  // first arc, distance
 
-// Copy of the state for this dispatch.
-struct Step {
-    uint phase;
-    DISTANCE threshold, bound;
-    uint near_parity, far_parity, near_length, far_length;
-} step;
-shared Step step_read;
 shared uint all_reached;
+DISTANCE threshold, bound;  // of `step`
 DISTANCE far_farthest = 0;
 #include "near_far_lists.glsl"
 
 // Return the first arc of a row that leads from `distance` to the bound or beyond. From there on no arc improves
 // anything.
 uint useful_end(uvec2 row, DISTANCE distance) {
-    if (LIGHT_FIRST == 0 || step.bound == UNREACHABLE) return row.y;
-    if (distance >= step.bound) return row.x;
-    DISTANCE too_heavy = step.bound - distance;
+    if (LIGHT_FIRST == 0 || bound == UNREACHABLE) return row.y;
+    if (distance >= bound) return row.x;
+    DISTANCE too_heavy = bound - distance;
     uint first = row.x, end = row.y;
     while (first < end) {
         uint middle = first + (end - first) / 2;
@@ -123,7 +117,7 @@ void expand(bool has_entry, NODE_DISTANCE entry) {
         }
         improve(head, through);
         for (uint i = 0; i < ARCS_AT_ONCE && start + i * WORKGROUP_SIZE < total; ++i) {
-            bool is_near = through[i] < step.threshold, is_far = !is_near && through[i] != UNREACHABLE;
+            bool is_near = through[i] < threshold, is_far = !is_near && through[i] != UNREACHABLE;
             put(NODE_DISTANCE(head[i], through[i]), is_near, is_far);
             make_room();
         }
@@ -168,7 +162,7 @@ void split_far(uint length, uint in_half) {
             is_current = SHARED_DISTANCE(dist[uint(entry.x)]) >= entry.y;
             if (is_current) far_farthest = max(far_farthest, entry.y);
         }
-        put(entry, is_current && entry.y < step.threshold, is_current && entry.y >= step.threshold);
+        put(entry, is_current && entry.y < threshold, is_current && entry.y >= threshold);
         make_room();
     }
 }
@@ -183,58 +177,69 @@ void fold_bound() {
     if (all_reached != 0) atomicAdd(state.reached, all_reached);
 }
 
-// Decide what the next dispatch does.
+// Decide what the next dispatch does. It is the last thing of all, so it reads everything at once, before it writes.
 void advance() {
-    uint last = state.phase == NEAR ? state.near_length : state.far_length;
-    finish_iteration(state.phase, state.low, state.threshold, 0, last == 0 ? 0 : last - 1);
-    if (state.queue_overflow != 0) {
-        loop.done = 1;
+    bool splits = step[PHASE] == SPLIT;
+    uint near_next = state.near_next, far_length = state.far_length, far_next = state.far_next;
+    uint overflown = state.queue_overflow;
+    DISTANCE nearest = state.far_nearest;
+    DISTANCE farthest = LIGHT_FIRST != 0 ? state.far_farthest : 0;
+    uint reached_by_now = LIGHT_FIRST != 0 ? state.reached : 0;
+    uint entries = uint(splits ? step[SPLIT_LENGTH] : step[NEAR_LENGTH]);
+    finish_iteration(uint(step[PHASE]), step[LOW], step[THRESHOLD], 0, max(entries, 1) - 1);
+    if (overflown != 0) {
+        loop.step[DONE] = 1;
         return;
     }
-    if (state.phase == SPLIT) {
-        state.far_parity = 1 - state.far_parity;
-        state.far_length = state.far_next;
+    if (splits) {
+        far_length = far_next;
+        state.far_length = far_length;
         state.far_next = 0;
+        loop.step[FAR_PARITY] = 1 - step[FAR_PARITY];
     }
     // The near queue is empty when the pile is split, so all nodes that are not final wait in the pile.
-    if (LIGHT_FIRST != 0 && state.phase == SPLIT && state.reached == reachable) state.bound = state.far_farthest;
-    state.far_farthest = 0;
-    state.near_parity = 1 - state.near_parity;
-    state.near_length = state.near_next;
+    if (LIGHT_FIRST != 0) {
+        if (splits && reached_by_now == reachable) loop.step[BOUND] = farthest;
+        state.far_farthest = 0;
+    }
     state.near_next = 0;
-    if (state.near_length != 0) {
-        state.phase = NEAR;
+    loop.step[NEAR_PARITY] = 1 - step[NEAR_PARITY];
+    loop.step[NEAR_LENGTH] = near_next;
+    if (near_next != 0) {
+        loop.step[PHASE] = NEAR;
         return;
     }
     // Every distance below the threshold is final, and every other distance is at least the far pile's nearest.
-    if (update_best() < state.threshold || state.far_length == 0) {
-        loop.done = 1;
+    if (update_best() < step[THRESHOLD] || far_length == 0) {
+        loop.step[DONE] = 1;
         return;
     }
-    state.phase = SPLIT;
-    state.buckets += 1;
-    state.low = state.far_nearest;
-    state.delta = widened(state.delta, state.widest);
-    state.threshold = extend(state.far_nearest, state.delta);
+    DISTANCE delta = widened(step[DELTA], step[WIDEST]);
     state.far_nearest = UNREACHABLE;
+    loop.step[PHASE] = SPLIT;
+    loop.step[LOW] = nearest;
+    loop.step[THRESHOLD] = extend(nearest, delta);
+    loop.step[DELTA] = delta;
+    loop.step[SPLIT_LENGTH] = far_length;
+    loop.step[BUCKETS] = step[BUCKETS] + 1;
 }
 
 void main() {
     if (gl_LocalInvocationIndex == 0) {
         near_count[0] = near_count[1] = far_count = 0;
         all_reached = 0;
-        step_read = Step(state.phase, state.threshold, state.bound, state.near_parity, state.far_parity,
-                         state.near_length, state.far_length);
     }
     if (search_is_over()) return;
-    step = step_read;
-    near_half = 1 - step.near_parity;
-    if (step.phase == SPLIT) {
-        far_half = 1 - step.far_parity;
-        split_far(step.far_length, step.far_parity);
+    threshold = step[THRESHOLD];
+    bound = step[BOUND];
+    uint near_in = uint(step[NEAR_PARITY]), far_in = uint(step[FAR_PARITY]);
+    near_half = 1 - near_in;
+    if (step[PHASE] == SPLIT) {
+        far_half = 1 - far_in;
+        split_far(uint(step[SPLIT_LENGTH]), far_in);
     } else {
-        far_half = step.far_parity;
-        work_near(step.near_length, step.near_parity);
+        far_half = far_in;
+        work_near(uint(step[NEAR_LENGTH]), near_in);
     }
     flush_lists();
     far_nearest = workgroup_min(far_nearest);

@@ -49,11 +49,8 @@ layout(push_constant) uniform Push {
 };
 #include "improve.glsl"
 
-// Copy of the state for this dispatch, and the starts of the bits that are read, set and cleared.
-struct Step {
-    uint phase, nearest, bits_in, bits_out, bits_clear;
-};
-shared Step step;
+uint nearest;            // of `step`
+uint bits_in, bits_out;  // starts of the bits that are read and set
 
 shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
@@ -91,11 +88,11 @@ uint degree_of(uint node) {
 // Note that a node has changed.
 void mark(uint node) {
     uint degree = degree_of(node), bit = 1u << (node % 32);  // read meanwhile
-    if ((atomicOr(changed[step.bits_out + node / 32], bit) & bit) == 0) own_degree += degree;
+    if ((atomicOr(changed[bits_out + node / 32], bit) & bit) == 0) own_degree += degree;
 }
 
 bool has_changed(uint node) {
-    return (changed[step.bits_in + node / 32] >> (node % 32) & 1) != 0;
+    return (changed[bits_in + node / 32] >> (node % 32) & 1) != 0;
 }
 
 // Relax the arcs of the workgroup's entries, one or none for each invocation. All invocations must call this.
@@ -138,7 +135,7 @@ void expand(uint first, uint degree, uint distance) {
 // Mark the seeds, which lie behind the bits: node, distance.
 void mark_seeds() {
     uint first = 3 * num_words(), stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    for (uint i = gl_GlobalInvocationID.x; i < loop.num_seeds; i += stride) {
+    for (uint i = gl_GlobalInvocationID.x; i < step[NUM_SEEDS]; i += stride) {
         mark(changed[first + 2 * i]);
         own_nearest = min(own_nearest, changed[first + 2 * i + 1]);
     }
@@ -149,7 +146,7 @@ void push_nodes() {
     uint lid = gl_LocalInvocationIndex, words = num_words(), each = items_each(words, 1);
     for (uint start = 0; start < each; start += WORKGROUP_SIZE) {
         uint word = item_of(start + lid, 1);
-        uint bits = start + lid < each && word < words ? changed[step.bits_in + word] : 0;
+        uint bits = start + lid < each && word < words ? changed[bits_in + word] : 0;
         if (lid == 0) most_bits = 0;
         barrier();
         if (bits != 0) atomicMax(most_bits, uint(bitCount(bits)));
@@ -198,7 +195,7 @@ void push_pieces() {
 // Return the weight from which on an arc into a node cannot improve it. An arc that leads beyond the largest distance
 // must be looked at, for its sum is to be reported.
 uint useful_below(uint distance) {
-    return distance == UNREACHABLE ? UNREACHABLE : distance - min(distance, step.nearest);
+    return distance == UNREACHABLE ? UNREACHABLE : distance - min(distance, nearest);
 }
 
 // Look at the arcs that single invocations have left, several invocations at those of a row.
@@ -278,7 +275,7 @@ void pull_nodes() {
             before = dist[node];
             first = first_in[node];
             end = first_in[node + 1];
-            has_row = first < end && before > step.nearest;
+            has_row = first < end && before > nearest;
             if (COUNTING > 0 && has_row) ++worked;
         }
         bool has_pieces = end - first > PIECE;
@@ -297,7 +294,7 @@ void pull_nodes() {
         barrier();
         // Bits of the tile after the next one are set only after another barrier.
         if (lid < TILE_WORDS && tile_bits[side][lid] != 0) {
-            atomicOr(changed[step.bits_out + start / 32 + lid], tile_bits[side][lid]);
+            atomicOr(changed[bits_out + start / 32 + lid], tile_bits[side][lid]);
             tile_bits[side][lid] = 0;
         }
         side = 1 - side;
@@ -315,7 +312,7 @@ void pull_pieces() {
             first = piece.y;
             end = min(first_in[node + 1], first + PIECE);
             before = dist[node];
-            has_row = before > step.nearest;
+            has_row = before > nearest;
         }
         uint best = pull_row(has_row, first, end, before);
         if (best < before && lower(node, best)) mark(node);
@@ -323,23 +320,21 @@ void pull_pieces() {
     }
 }
 
-// Decide what the next dispatch does.
+// Decide what the next dispatch does. It is the last thing of all, so it reads everything at once, before it writes.
 void advance() {
-    finish_iteration(step.phase, step.nearest, UNREACHABLE, 0, max(num_nodes, 1) - 1);
-    if (step.phase == PULL) state.pulls += 1;
-    uint nearest = state.next_nearest;
-    state.phase = state.next_degree > most_pushed ? PULL : PUSH;
-    state.nearest = nearest;
+    uint next_nearest = state.next_nearest, next_degree = state.next_degree;
+    finish_iteration(step[PHASE], nearest, UNREACHABLE, 0, max(num_nodes, 1) - 1);
     state.next_nearest = UNREACHABLE;
     state.next_degree = 0;
+    if (step[PHASE] == PULL) loop.step[PULLS] = step[PULLS] + 1;
+    loop.step[PHASE] = next_degree > most_pushed ? PULL : PUSH;
+    loop.step[NEAREST] = next_nearest;
     // Nodes as far as the best target may still be found, which paths lead through.
-    if (nearest == UNREACHABLE || update_best() < nearest) loop.done = 1;
+    if (next_nearest == UNREACHABLE || update_best() < next_nearest) loop.step[DONE] = 1;
 }
 
 void main() {
     if (gl_LocalInvocationIndex == 0) {
-        uint third = loop.iterations % 3, words = num_words();
-        step = Step(state.phase, state.nearest, third * words, (third + 1) % 3 * words, (third + 2) % 3 * words);
         rest_count[0] = rest_count[1] = 0;
         degree_sum = 0;
     }
@@ -347,11 +342,15 @@ void main() {
         tile_bits[0][gl_LocalInvocationIndex] = tile_bits[1][gl_LocalInvocationIndex] = 0;
     }
     if (search_is_over()) return;
-    uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    for (uint word = gl_GlobalInvocationID.x; word < num_words(); word += stride) changed[step.bits_clear + word] = 0;
-    if (step.phase == SEED) {
+    nearest = step[NEAREST];
+    uint third = step[ITERATIONS] % 3, words = num_words(), stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    bits_in = third * words;
+    bits_out = (third + 1) % 3 * words;
+    uint bits_clear = (third + 2) % 3 * words;
+    for (uint word = gl_GlobalInvocationID.x; word < words; word += stride) changed[bits_clear + word] = 0;
+    if (step[PHASE] == SEED) {
         mark_seeds();
-    } else if (step.phase == PUSH) {
+    } else if (step[PHASE] == PUSH) {
         push_nodes();
         push_pieces();
     } else {

@@ -21,19 +21,19 @@ layout(push_constant) uniform Push {
 };
 
 void advance() {
-    if (state.rounds > 0) {
-        uint after = state.threshold == UNREACHABLE ? UNREACHABLE : state.threshold + 1;
-        finish_iteration(0, state.low, after, 0, num_nodes - 1);
-    }
     uint nearest = state.nearest, threshold = CRAUSER != 0 ? state.bound : nearest;
+    if (step[ROUNDS] > 0) {
+        uint after = step[THRESHOLD] == UNREACHABLE ? UNREACHABLE : step[THRESHOLD] + 1;
+        finish_iteration(0, step[LOW], after, 0, num_nodes - 1);
+    }
     // Distances below the threshold are final, also those of nodes that arcs of weight zero lead to.
     if (update_best() < threshold || nearest == UNREACHABLE || loop.cut_short != 0) {
-        loop.done = 1;
+        loop.step[DONE] = 1;
         return;
     }
-    state.low = nearest;
-    state.threshold = threshold;
-    state.rounds += 1;
+    loop.step[LOW] = nearest;
+    loop.step[THRESHOLD] = threshold;
+    loop.step[ROUNDS] = step[ROUNDS] + 1;
     state.nearest = state.bound = UNREACHABLE;
     loop.ticket = 0;
 }

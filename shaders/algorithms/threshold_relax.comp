@@ -21,17 +21,15 @@ layout(push_constant) uniform Push {
 
 void improved(uint head, uint distance) {}
 
-shared uint round_read;
-uint round_number;
+uint round_number;  // of `step`
 
 uint working_distance(uint node) {
     return settled[node] == round_number ? dist[node] : UNREACHABLE;
 }
 
 void main() {
-    if (gl_LocalInvocationIndex == 0) round_read = state.rounds;
     if (search_is_over()) return;
-    round_number = round_read;
+    round_number = step[ROUNDS];
     for_every_node(num_nodes);
     fold_work();
 }

@@ -19,12 +19,9 @@ layout(push_constant) uniform Push {
     uint num_nodes;
 };
 
-shared uint round_read;
-
 void main() {
-    if (gl_LocalInvocationIndex == 0) round_read = state.rounds;
     if (search_is_over()) return;
-    uint round_number = round_read;
+    uint round_number = step[ROUNDS];
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         if (COUNTING > 0) ++visited;
         if (settled[node] != 0) continue;

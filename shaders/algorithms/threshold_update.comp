@@ -13,12 +13,9 @@ layout(push_constant) uniform Push {
     uint num_nodes;
 };
 
-shared uvec2 round_read;
-
 void main() {
-    if (gl_LocalInvocationIndex == 0) round_read = uvec2(state.threshold, state.rounds);
     if (search_is_over()) return;
-    uint threshold = round_read.x, round_number = round_read.y;
+    uint threshold = step[THRESHOLD], round_number = step[ROUNDS];
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         uint distance = dist[node];
         if (distance <= threshold && distance != UNREACHABLE && settled[node] == 0) settled[node] = round_number;

@@ -2,7 +2,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
-#include "loop_state.glsl"
 #include "block_resident_batch_state.glsl"
 
 layout(local_size_x_id = 0) in;
@@ -34,7 +33,7 @@ shared uvec2 leaving[AT_ONCE];
 
 void main() {
     uint lid = gl_LocalInvocationIndex;
-    uint count = loop.done == 0 ? state.num_leaving : 0;  // after a loop that ended early, no result is valid
+    uint count = loop.step[DONE] == 0 ? state.num_leaving : 0;  // after a loop that ended early, no result is valid
     for (uint first = 0; first < count; first += AT_ONCE) {
         uint here = min(count - first, AT_ONCE);
         barrier();

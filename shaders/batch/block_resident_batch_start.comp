@@ -2,7 +2,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
-#include "loop_state.glsl"
 #include "block_resident_batch_state.glsl"
 #include "block.glsl"
 
@@ -54,7 +53,7 @@ void start(uint number, uint row) {
         uint block = number * num_blocks + i;
         blocks[block].waiting = UNREACHABLE;
         if (!has_seed) continue;
-        lists[state.near_parity * num_searches * num_blocks + atomicAdd(state.near_length, 1)] = block;
+        lists[loop.step[NEAR_PARITY] * num_searches * num_blocks + atomicAdd(loop.step[NEAR_LENGTH], 1)] = block;
     }
     if (gl_GlobalInvocationID.x != 0) return;
     searches[number].low = low;
@@ -65,8 +64,8 @@ void start(uint number, uint row) {
 }
 
 void main() {
-    if (loop.done != 0) return;  // after a loop that ended early, no result is valid
-    if (gl_GlobalInvocationID.x == 0) state.turned = loop.iterations;
+    if (loop.step[DONE] != 0) return;  // after a loop that ended early, no result is valid
+    if (gl_GlobalInvocationID.x == 0) state.turned = loop.step[ITERATIONS];
     for (uint k = 0; k < state.num_entering; ++k) {
         uint number = turnover[num_searches + k];
         start(number, searches[number].next_row);

@@ -20,11 +20,6 @@ layout(push_constant) uniform Push {
     uint num_targets;  // wanted nodes, if a search is over as soon as they are settled; else 0
 };
 
-struct Step {
-    uint iteration, splits, near_parity, far_parity, near_length, far_length;
-};
-shared Step step;
-shared uint near_out, far_out;
 shared uint first_block[2];  // in both halves of the near list, read before the half is known
 
 #define BLOCKS_BINDING 4
@@ -48,15 +43,24 @@ uint reach() {
     return UNREACHABLE;
 }
 
+// Return the starts of the lists that this dispatch appends to.
+uint near_out() {
+    return (1 - step[NEAR_PARITY]) * num_searches * num_blocks;
+}
+
+uint far_out() {
+    return (2 + (step[SPLITS] != 0 ? 1 - step[FAR_PARITY] : step[FAR_PARITY])) * num_searches * num_blocks;
+}
+
 void list_near(uint block) {
-    uint next = step.iteration + 1;
+    uint next = step[ITERATIONS] + 1;
     if (atomicExchange(blocks[block].woken_for, next) == next) return;
-    lists[near_out + atomicAdd(state.near_next, 1)] = block;
+    lists[near_out() + atomicAdd(state.near_next, 1)] = block;
 }
 
 void list_far(uint block) {
-    uint place = step.splits != 0 ? atomicAdd(state.far_next, 1) : atomicAdd(state.far_length, 1);
-    lists[far_out + place] = block;
+    uint place = step[SPLITS] != 0 ? atomicAdd(state.far_next, 1) : atomicAdd(state.far_length, 1);
+    lists[far_out() + place] = block;
 }
 
 void wake(uint block, uint distance) {
@@ -87,7 +91,7 @@ void visit_one(uint block) {
     }
     if (gl_LocalInvocationIndex != 0) return;
     // Many workgroups may write these words.
-    if (woke_near != 0) atomicMax(searches[number].woken_for, step.iteration + 1);
+    if (woke_near != 0) atomicMax(searches[number].woken_for, step[ITERATIONS] + 1);
     if (far_nearest != UNREACHABLE) atomicMin(searches[number].far_nearest, far_nearest);
 }
 
@@ -96,13 +100,13 @@ void visit_one(uint block) {
 // time may be in both lists; it is visited in any case.
 void split_far(uint in_far) {
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    for (uint i = gl_WorkGroupID.x * WORKGROUP_SIZE + gl_LocalInvocationIndex; i < step.far_length; i += stride) {
+    for (uint i = gl_WorkGroupID.x * WORKGROUP_SIZE + gl_LocalInvocationIndex; i < step[SPLIT_LENGTH]; i += stride) {
         uint block = lists[in_far + i], number = block / num_blocks;
         if (searches[number].status == FINISHED) continue;
         uint waiting = blocks[block].waiting;
         if (waiting < searches[number].threshold) {
             atomicExchange(blocks[block].waiting, UNREACHABLE);
-            atomicMax(searches[number].woken_for, step.iteration + 1);
+            atomicMax(searches[number].woken_for, step[ITERATIONS] + 1);
             list_near(block);
         } else {
             atomicMin(searches[number].far_nearest, waiting);
@@ -114,12 +118,12 @@ void split_far(uint in_far) {
 // Check whether the targets are settled in the searches that have reached a new threshold.
 void look_at_targets() {
     for (uint number = gl_WorkGroupID.x; number < num_searches; number += gl_NumWorkGroups.x) {
-        if (searches[number].checked_for != step.iteration) continue;
+        if (searches[number].checked_for != step[ITERATIONS]) continue;
         uint low = searches[number].low;
         for (uint i = gl_LocalInvocationIndex; i < num_targets; i += WORKGROUP_SIZE) {
             bool overflow;
             if (wanted_distance(wanted[i], number * num_nodes, overflow) <= low) continue;
-            atomicMax(searches[number].unsettled_for, step.iteration);
+            atomicMax(searches[number].unsettled_for, step[ITERATIONS]);
             break;
         }
     }
@@ -127,8 +131,8 @@ void look_at_targets() {
 
 // Decide what a slot does next.
 void advance_search(uint number, bool turned, uint bound) {
-    uint next = step.iteration + 1;
-    bool was_checked = num_targets != 0 && searches[number].checked_for == step.iteration;
+    uint next = step[ITERATIONS] + 1;
+    bool was_checked = num_targets != 0 && searches[number].checked_for == step[ITERATIONS];
     // Most searches have blocks to visit and need no change.
     if (searches[number].status == RUNNING && searches[number].woken_for == next && !was_checked) return;
     Search search = searches[number];
@@ -141,7 +145,7 @@ void advance_search(uint number, bool turned, uint bound) {
         if (search.row != NO_ROW) search.status = RUNNING;
     }
     if (search.status == RUNNING) {
-        bool settled = was_checked && search.unsettled_for != step.iteration;
+        bool settled = was_checked && search.unsettled_for != step[ITERATIONS];
         bool is_dry = search.woken_for != next;
         uint nearest = search.far_nearest;
         if (settled || is_dry && (nearest == UNREACHABLE || nearest > state.limit)) {
@@ -170,7 +174,7 @@ void advance_search(uint number, bool turned, uint bound) {
 // Decide what the next dispatch does. All invocations of the last workgroup call this.
 void advance() {
     bool is_first = gl_LocalInvocationIndex == 0;
-    bool turned = state.turned == step.iteration;
+    bool turned = state.turned == step[ITERATIONS];
     if (is_first) {
         some_split = num_begun = 0;
         num_leaving = turned ? 0 : state.num_leaving;
@@ -185,36 +189,33 @@ void advance() {
     state.next_row += min(num_begun, bound - state.next_row);
     state.num_leaving = num_leaving;
     state.num_entering = num_entering;
-    if (step.splits != 0) {
-        state.far_parity = 1 - step.far_parity;
+    if (step[SPLITS] != 0) {
         state.far_length = state.far_next;
         state.far_next = 0;
+        loop.step[FAR_PARITY] = 1 - step[FAR_PARITY];
     }
-    state.splits = some_split;
-    state.blocks += step.near_length;
+    state.blocks += step[NEAR_LENGTH];
     state.claimed = 0;
-    state.near_parity = 1 - step.near_parity;
-    state.near_length = state.near_next;
+    loop.step[SPLITS] = some_split;
+    loop.step[SPLIT_LENGTH] = state.far_length;
+    loop.step[NEAR_PARITY] = 1 - step[NEAR_PARITY];
+    loop.step[NEAR_LENGTH] = state.near_next;
     state.near_next = 0;
 }
 
 void main() {
     uint all_blocks = num_searches * num_blocks;
-    if (gl_LocalInvocationIndex == 0) {
-        step = Step(loop.iterations, state.splits, state.near_parity, state.far_parity, state.near_length,
-                    state.far_length);
+    if (gl_LocalInvocationIndex == WORKGROUP_SIZE - 1) {  // meanwhile the first subgroup reads the state
         first_block[0] = lists[gl_WorkGroupID.x];
         first_block[1] = lists[all_blocks + gl_WorkGroupID.x];
-        near_out = (1 - step.near_parity) * all_blocks;
-        far_out = (2 + (step.splits != 0 ? 1 - step.far_parity : step.far_parity)) * all_blocks;
     }
     if (search_is_over()) return;
-    if (gl_WorkGroupID.x < step.near_length) {
-        visit_one(first_block[step.near_parity]);
-        while (next_entry < step.near_length) visit_one(lists[step.near_parity * all_blocks + next_entry]);
+    if (gl_WorkGroupID.x < step[NEAR_LENGTH]) {
+        visit_one(first_block[step[NEAR_PARITY]]);
+        while (next_entry < step[NEAR_LENGTH]) visit_one(lists[step[NEAR_PARITY] * all_blocks + next_entry]);
     }
-    if (step.splits != 0) {
-        split_far((2 + step.far_parity) * all_blocks);
+    if (step[SPLITS] != 0) {
+        split_far((2 + step[FAR_PARITY]) * all_blocks);
         if (num_targets != 0) look_at_targets();
     }
     if (last_workgroup()) advance();

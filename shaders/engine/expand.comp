@@ -18,7 +18,7 @@ layout(push_constant) uniform Push {
 };
 
 void main() {
-    if (loop.done != 1) return;  // not yet, or not any more
+    if (loop.step[DONE] != 1) return;  // not yet, or not any more
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uvec4 record = records[node];
         bool has_second = record.w != UNREACHABLE;

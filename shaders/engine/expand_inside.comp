@@ -18,5 +18,5 @@ void main() {
         dist[near[i].x] = min(dist[near[i].x], near[i].y);
     }
     // Dispatches that were submitted needlessly do not write all distances again.
-    if (gl_GlobalInvocationID.x == 0 && loop.done != 0) loop.done = 2;
+    if (gl_GlobalInvocationID.x == 0 && loop.step[DONE] != 0) loop.step[DONE] = 2;
 }

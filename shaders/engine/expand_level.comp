@@ -20,7 +20,7 @@ layout(push_constant) uniform Push {
 void main() {
     uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
     // Not yet, or not any more: only after the search in the core are its distances right.
-    if (loop.done != 1) return;
+    if (loop.step[DONE] != 1) return;
     for (uint i = gl_GlobalInvocationID.x; i < count; i += stride) {
         uint distance = dist[first + i];
         bool beyond = false;

@@ -11,7 +11,7 @@ layout(std430, binding = 0) coherent buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 2) readonly restrict buffer StateBuffer { Loop loop; };
 
 void main() {
-    for (uint i = gl_GlobalInvocationID.x; i < loop.num_seeds; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+    for (uint i = gl_GlobalInvocationID.x; i < uint(loop.step[NUM_SEEDS]); i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         atomicMin(dist[uint(terminals[i].x)], terminals[i].y);  // a node may be in the list twice
     }
 }

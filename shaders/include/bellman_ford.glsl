@@ -18,11 +18,11 @@ void end_of_bellman_ford(bool has_improved, uint items) {
     barrier();
     if (has_improved) any_improved = true;
     barrier();
-    if (gl_LocalInvocationIndex == 0 && any_improved) atomicMax(state.modified, loop.iterations + 1);
+    if (gl_LocalInvocationIndex == 0 && any_improved) atomicMax(state.modified, step[ITERATIONS] + 1);
     if (!last_workgroup() || gl_LocalInvocationIndex != 0) return;
     finish_iteration(0, 0, UNREACHABLE, 0, max(items, 1) - 1);
-    if (state.modified < loop.iterations) {
+    if (state.modified < step[ITERATIONS] + 1) {
         update_best();
-        loop.done = 1;
+        loop.step[DONE] = 1;
     }
 }

@@ -23,6 +23,15 @@ struct Search {
     uint gap[6];    // each slot has its own cache line, because many workgroups write to it
 };
 
+#include "loop_state.glsl"
+
+// Own words of `step`.
+const uint SPLITS = OWN_STEP;           // whether this dispatch goes through the far list
+const uint NEAR_PARITY = OWN_STEP + 1;  // which half of its buffer a list is read from
+const uint FAR_PARITY = OWN_STEP + 2;
+const uint NEAR_LENGTH = OWN_STEP + 3;   // blocks in the near list
+const uint SPLIT_LENGTH = OWN_STEP + 4;  // blocks in the far list, if this dispatch goes through it
+
 struct State {
     uint num_rows;
     uint room;       // rows that have a place in the ring
@@ -30,9 +39,6 @@ struct State {
     uint turned;     // iteration before which rows were written out and searches begun
     uint delta;      // width of a bucket
     uint limit;      // distances beyond it are not wanted
-    uint splits;     // whether this dispatch goes through the far list
-    uint near_parity, far_parity;  // which half of its buffer a list is read from
-    uint near_length;              // blocks in the near list
     uint num_leaving, num_entering;  // slots whose row is to be written out; slots that begin a row
     uint blocks;     // visits
     uint buckets;

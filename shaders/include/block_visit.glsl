@@ -11,8 +11,8 @@
 // to be cleared before distances are read. The price is an occasional visit that finds no work. For nodes that wait for
 // a later threshold, each block keeps a lower bound.
 //
-// Needs loop.glsl and BLOCKS_BINDING defined, the first of seven bindings. The including file defines `step` with the
-// field `near_length`, the functions reach() and wake() (see below), the push constants num_nodes and heaviest, and the
+// Needs loop.glsl and BLOCKS_BINDING defined, the first of seven bindings. The including file defines the
+// word NEAR_LENGTH of `step`, the functions reach() and wake() (see below), the push constants num_nodes and heaviest, and the
 // state's field `claimed`.
 
 #include "block.glsl"
@@ -147,7 +147,7 @@ void relax_others(uint first, uint end, uint first_of_search) {
 // Return whether some workgroups take more than one block. If so, a workgroup that has finished a block claims the
 // next, because visits take between about 3 and 30 rounds.
 bool claims() {
-    return step.near_length > gl_NumWorkGroups.x;
+    return step[NEAR_LENGTH] > gl_NumWorkGroups.x;
 }
 
 // Visit a block of the graph. The blocks of a search may lie behind those of other searches, and so may its distances,

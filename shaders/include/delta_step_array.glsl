@@ -9,13 +9,17 @@ const uint SORT = 0;   // the first: puts the seeds into their buckets
 const uint LIGHT = 1;
 const uint HEAVY = 2;
 
+#include "loop_state.glsl"
+
+// Own words of `step`.
+const uint PHASE = OWN_STEP;
+const uint DELTA = OWN_STEP + 1;
+const uint BUCKET = OWN_STEP + 2;   // index of the present one
+const uint BUCKETS = OWN_STEP + 3;  // number of buckets so far
+
 struct State {
-    uint phase;
-    uint delta;
-    uint bucket;   // index of the present one
-    uint changed;  // the sweep improved a node of it
+    uint changed;  // the sweep improved a node of the bucket
     uint next;     // least index of a later bucket that has nodes
-    uint buckets;  // number of buckets so far
 };
 #include "loop.glsl"
 
@@ -35,7 +39,6 @@ layout(push_constant) uniform Push {
 };
 
 uint phase, delta, bucket;  // copies of the state for this sweep
-shared uvec3 sweep_read;
 uint next = UNREACHABLE;
 bool changed = false;
 
@@ -70,19 +73,19 @@ uint working_distance(uint node) {
 }
 
 void advance() {
-    uint low = state.bucket * state.delta;
-    finish_iteration(state.phase, low, extend(low, state.delta), 0, num_nodes - 1);
-    if (state.phase == LIGHT) {
-        if (state.changed == 0) state.phase = HEAVY;
+    uint low = bucket * delta, some_changed = state.changed, next_bucket = state.next;
+    finish_iteration(phase, low, extend(low, delta), 0, num_nodes - 1);
+    if (phase == LIGHT) {
+        if (some_changed == 0) loop.step[PHASE] = HEAVY;
     } else {  // every distance below the bucket's end is final
         uint best = update_best();
-        if (state.next == UNREACHABLE || best / state.delta < state.next) {
-            loop.done = 1;
+        if (next_bucket == UNREACHABLE || best / delta < next_bucket) {
+            loop.step[DONE] = 1;
             return;
         }
-        state.phase = LIGHT;
-        state.bucket = state.next;
-        state.buckets += 1;
+        loop.step[PHASE] = LIGHT;
+        loop.step[BUCKET] = next_bucket;
+        loop.step[BUCKETS] = step[BUCKETS] + 1;
     }
     state.changed = 0;
     state.next = UNREACHABLE;
@@ -91,14 +94,11 @@ void advance() {
 void for_every_node(uint num_nodes);
 
 void main() {
-    if (gl_LocalInvocationIndex == 0) {
-        sweep_read = uvec3(state.phase, state.delta, state.bucket);
-        any_changed = false;
-    }
+    if (gl_LocalInvocationIndex == 0) any_changed = false;
     if (search_is_over()) return;
-    phase = sweep_read.x;
-    delta = sweep_read.y;
-    bucket = sweep_read.z;
+    phase = step[PHASE];
+    delta = step[DELTA];
+    bucket = step[BUCKET];
     if (phase == LIGHT) heaviest = delta;
     else lightest = extend(delta, 1);
     for_every_node(num_nodes);

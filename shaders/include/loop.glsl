@@ -26,15 +26,17 @@ layout(std430, binding = 1) writeonly restrict buffer Trace { Row rows[]; };
 uint visited = 0, worked = 0, relaxed = 0, improved_count = 0;
 bool sum_overflow = false;
 
+shared DISTANCE step[STEP_WORDS];  // copy of the state's for this dispatch
 shared uint counted[4];
-shared bool is_over, is_last;
+shared bool is_last;
 
-// Return whether the search has ended, the same for all invocations of a workgroup, which must all call this first. One
-// invocation reads the word for its workgroup: if thousands read the same word, they wait for each other.
+// Return whether the search has ended, the same for all invocations of a workgroup, which must all call this first. It
+// fills `step`. Invocations next to each other read a word each, which is one request: the words are in one place of a
+// device's memory, where the requests of all workgroups wait for each other.
 bool search_is_over() {
-    if (gl_LocalInvocationIndex == 0) is_over = loop.done != 0;
+    for (uint i = gl_LocalInvocationIndex; i < STEP_WORDS; i += WORKGROUP_SIZE) step[i] = loop.step[i];
     barrier();
-    return is_over;
+    return step[DONE] != 0;
 }
 
 // Detect loops that the device ended early. Some software devices (llvmpipe) silently end the loops of an invocation
@@ -90,8 +92,9 @@ bool last_workgroup() {
 // Complete the counts and the trace of an iteration. One invocation of the last workgroup calls this.
 void finish_iteration(uint phase, DISTANCE low, DISTANCE high, uint first_node, uint last_node) {
     if (COUNTING > 1) {
-        rows[loop.iterations % TRACE_ROWS] = Row(loop.iterations, phase, low, high, first_node, last_node, loop.work[0],
-                                                 loop.work[1], loop.work[2], loop.work[3]);
+        uint number = uint(step[ITERATIONS]);
+        rows[number % TRACE_ROWS] = Row(number, phase, low, high, first_node, last_node, loop.work[0], loop.work[1],
+                                        loop.work[2], loop.work[3]);
     }
     if (COUNTING > 0) {
         for (uint i = 0; i < 4; ++i) {
@@ -101,7 +104,7 @@ void finish_iteration(uint phase, DISTANCE low, DISTANCE high, uint first_node, 
             loop.work[i] = 0;
         }
     }
-    loop.iterations += 1;
+    loop.step[ITERATIONS] = step[ITERATIONS] + 1;
     loop.ticket = 0;
-    if (loop.cut_short != 0) loop.done = 1;  // the results are invalid
+    if (loop.cut_short != 0) loop.step[DONE] = 1;  // the results are invalid
 }

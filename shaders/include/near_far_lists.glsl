@@ -1,5 +1,5 @@
 // Lists in shared memory of the entries that near_far has found and not yet appended to its queues, so that one
-// addition to a queue's length serves many entries. Needs the queues, ROUNDS and `step` of near_far.comp.
+// addition to a queue's length serves many entries. Needs the queues and ROUNDS of near_far.comp.
 //
 // With rounds, the lists belong to the workgroup, because the next round distributes the near list again. Without
 // rounds, each subgroup has its own part of the lists and needs no barrier. If subgroups are not full, which Vulkan
@@ -25,7 +25,7 @@ bool has_own_lists() { return ROUNDS == 1 && gl_NumSubgroups * gl_SubgroupSize =
 // Take places in the near queue or in the far pile; in a split, in the remaining far pile.
 uint take_near(uint count) { return atomicAdd(state.near_next, count); }
 uint take_far(uint count) {
-    return step.phase == SPLIT ? atomicAdd(state.far_next, count) : atomicAdd(state.far_length, count);
+    return step[PHASE] == SPLIT ? atomicAdd(state.far_next, count) : atomicAdd(state.far_length, count);
 }
 
 void append_near(uint place, NODE_DISTANCE entry) {

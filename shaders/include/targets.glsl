@@ -6,7 +6,7 @@
 // Store the present distance of the best target and return it. One invocation calls this.
 DISTANCE update_best() {
     bool beyond;
-    loop.best = best_target(loop.num_seeds, loop.num_targets, beyond);
+    loop.best = best_target(uint(step[NUM_SEEDS]), uint(step[NUM_TARGETS]), beyond);
     if (beyond) loop.overflow = 1;
     return loop.best;
 }

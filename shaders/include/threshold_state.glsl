@@ -2,10 +2,14 @@
 // host's twin is STATE in vkssp/algorithms/threshold.py. The entry of a node in `settled` is the round in which it was
 // settled, 0 for not yet; the nodes of the present round are the frontier.
 
+#include "loop_state.glsl"
+
+// Own words of `step`.
+const uint ROUNDS = OWN_STEP;
+const uint LOW = OWN_STEP + 1;        // least distance of the present frontier
+const uint THRESHOLD = OWN_STEP + 2;  // unsettled nodes up to here are settled
+
 struct State {
-    uint rounds;
-    uint nearest;    // least distance of an unsettled node, computed by the minimum kernel
-    uint bound;      // least distance + lightest outgoing arc of an unsettled node, computed by the minimum kernel
-    uint low;        // least distance of the present frontier
-    uint threshold;  // unsettled nodes up to here are settled
+    uint nearest;  // least distance of an unsettled node, computed by the minimum kernel
+    uint bound;    // least distance + lightest outgoing arc of an unsettled node, computed by the minimum kernel
 };

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.graphs import ON_DEVICE, class_of, grid, make_solver
@@ -16,8 +18,7 @@ from vkssp.algorithm import row_of
 from vkssp.batch import block_resident_batch
 from vkssp.cch import labels, lower_arcs, pairs, recustomized, top, topology, unpack
 from vkssp.engine import path, voronoi
-from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
-from vkssp.engine.shaders import widened
+from vkssp.engine.device_algorithm import STEP, STEP_WORDS, TRACE_ROWS, DeviceAlgorithm, widened_state
 from vkssp.generate import rmat, uniform_random
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
@@ -60,19 +61,57 @@ def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(
 ) -> None:
     kind: Any = class_of(algorithm)
     of_bits = DISTANCE_TYPES[bits]
-    loop_layout = widened(LOOP, {"best"}, of_bits)
-    state = widened(kind.STATE, {"best", *kind.DISTANCES}, of_bits)
+    state = widened_state(kind.STATE, kind.DISTANCES, of_bits)
     make_solver(grid(4), algorithm, device, distance_bits=bits).close()
     shaders = {name for name, _ in made} - WITHOUT_STATE
     assert shaders
     for shader in shaders:
         module = Module(shader)
-        assert module.struct("Loop") == dtype_layout(loop_layout)
-        (loop, at_loop), (own, at_own) = module.struct("StateBuffer")
-        assert (loop, at_loop, own, at_own) == ("loop", 0, "state", loop_layout.itemsize)
-        behind = [(name, at_own + offset) for name, offset in module.struct("State")]
-        assert dtype_layout(loop_layout) + behind == dtype_layout(state)
+        assert without_step(module) == dtype_layout(state)[len(words_of_step(state)) + 1 :]
         assert module.struct("Row") == dtype_layout(row_of(of_bits))
+
+
+def without_step(module: Module) -> list[tuple[str, int]]:
+    """Return the names and places of all words of a state behind those that workgroups read at their start."""
+    (loop, at_loop), (own, at_own) = module.struct("StateBuffer")
+    assert (loop, at_loop, own) == ("loop", 0, "state")
+    step, *rest = module.struct("Loop")
+    assert step == ("step", 0)
+    return rest + [(name, at_own + offset) for name, offset in module.struct("State")]
+
+
+def words_of_step(state: np.dtype[Any]) -> list[str]:
+    """Return the names of the words that workgroups read at their start, which have the same size."""
+    names = [name for name, _ in dtype_layout(state)]
+    words = names[: names.index("unused")]
+    assert names[len(words) + 1] == "ticket"
+    size = state["done"].itemsize
+    assert [state.fields[name][1] for name in words] == list(range(0, size * len(words), size))
+    assert state.fields["ticket"][1] == size * STEP_WORDS
+    return words
+
+
+def constants_of(source: Path) -> dict[str, int]:
+    """Return the places that a shader source names in `step`."""
+    own = re.findall(r"const uint (\w+) = OWN_STEP(?: \+ (\d+))?;", source.read_text())
+    return {name.lower(): len(STEP) + int(place or 0) for name, place in own}
+
+
+def test_the_words_that_workgroups_read_first_have_the_same_places_on_both_sides() -> None:
+    include = SHADERS / "include"
+    loop = (include / "loop_state.glsl").read_text()
+    for place, name in enumerate((*STEP, "own_step")):
+        assert f"const uint {name.upper()} = {place};" in loop
+    assert f"const uint STEP_WORDS = {STEP_WORDS};" in loop
+    states: dict[str, Any] = {"block_resident_batch": block_resident_batch.STATE}
+    for name in ON_DEVICE:
+        for kind in class_of(name).__mro__:
+            if "STATE" in vars(kind):
+                states[kind.__module__.rpartition(".")[2]] = vars(kind)["STATE"]
+    for stem, state in states.items():
+        files = [path for path in (include / f"{stem}_state.glsl", include / f"{stem}.glsl") if path.exists()]
+        own = words_of_step(state)[len(STEP) :]
+        assert (constants_of(files[0]) if files else {}) == {word: len(STEP) + i for i, word in enumerate(own)}
 
 
 def test_the_state_of_a_batch_is_the_same_on_both_sides(device: Device, made: Made) -> None:
@@ -80,9 +119,8 @@ def test_the_state_of_a_batch_is_the_same_on_both_sides(device: Device, made: Ma
         next(solver.table([0, 1, 2], chunked=True))  # smaller ones are made of pairs
     for shader in {name for name, _ in made if name.startswith("block_resident_batch_")}:
         module = Module(shader)
-        (_, _), (_, at_own) = module.struct("StateBuffer")
-        behind = [(name, at_own + offset) for name, offset in module.struct("State")]
-        assert dtype_layout(LOOP) + behind == dtype_layout(block_resident_batch.STATE)
+        layout = dtype_layout(block_resident_batch.STATE)
+        assert without_step(module) == layout[len(words_of_step(block_resident_batch.STATE)) + 1 :]
         fields = module.struct("Search")
         assert [(name, 4 * word) for word, name in enumerate(name for name, _ in fields)] == fields
         assert [fields[word][0] for word in block_resident_batch.SEARCH] == ["row", "next_row", "checked_for"]

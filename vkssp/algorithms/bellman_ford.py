@@ -29,7 +29,7 @@ class BellmanFord(DeviceAlgorithm):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE, WORKGROUPS)
     BINDINGS: ClassVar[int] = 6
-    STATE: ClassVar[np.dtype[Any]] = state_dtype("modified")
+    STATE: ClassVar[np.dtype[Any]] = state_dtype((), "modified")
 
     def _steps(self) -> Sequence[Step]:
         size, graph = self._size(), self._graph

@@ -104,17 +104,9 @@ class BlockResident(DeviceAlgorithm):
     )
     BINDINGS: ClassVar[int] = 10
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
-        *(
-            "phase",
-            "delta",
-            "widest",
-            "low",
-            "threshold",
-            "near_parity",
-            "far_parity",
-            "near_length",
-            "buckets",
-            "blocks",
+        (
+            *("phase", "low", "threshold", "near_parity", "far_parity", "near_length", "split_length"),
+            *("delta", "widest", "buckets", "blocks"),
         ),
         *(("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
         *(("nearest_gap", 32), "far_nearest", ("claimed_gap", 32), "claimed", ("end_gap", 32)),

@@ -48,7 +48,7 @@ class DeltaStep(DeviceAlgorithm):
     OWN_BYTES: ClassVar[float] = 0.25
     BINDINGS: ClassVar[int] = 7
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
-        *("phase", "parity", "low", "high", "first_node", "last_node", "delta", "light_heavy", "buckets"),
+        ("phase", "parity", "low", "high", "first_node", "last_node", "delta", "light_heavy", "buckets"),
         *("changed_min", "changed_max", "waiting_min", "waiting_max", "waiting_distance"),
         *("worked_min", "worked_max", "largest"),
     )

@@ -36,7 +36,7 @@ class DeltaStepArray(DeviceAlgorithm):
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (DELTA, WORKGROUP_SIZE, WORKGROUPS)
     OWN_BYTES: ClassVar[float] = 8
     BINDINGS: ClassVar[int] = 8
-    STATE: ClassVar[np.dtype[Any]] = state_dtype("phase", "delta", "bucket", "changed", "next", "buckets")
+    STATE: ClassVar[np.dtype[Any]] = state_dtype(("phase", "delta", "bucket", "buckets"), "changed", "next")
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
 
     def _buffers(self) -> tuple[Array, ...]:

@@ -32,7 +32,7 @@ class DijkstraScan(DeviceAlgorithm):
     SWEEPS: ClassVar[float] = 0
     OWN_BYTES: ClassVar[float] = 0.125
     BINDINGS: ClassVar[int] = 8
-    STATE: ClassVar[np.dtype[Any]] = state_dtype("nearest")
+    STATE: ClassVar[np.dtype[Any]] = state_dtype((), "nearest")
 
     def _steps(self) -> Sequence[Step]:
         size, graph = self._size(), self._graph

@@ -69,14 +69,15 @@ class NearFar(DeviceAlgorithm):
     )
     BINDINGS: ClassVar[int] = 9
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
-        *("phase", "delta", "widest", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets"),
-        *("queue_overflow", "bound", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
+        (
+            *("phase", "low", "threshold", "bound", "near_parity", "far_parity", "near_length", "split_length"),
+            *("delta", "widest", "buckets"),
+        ),
+        *("queue_overflow", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
         *(("nearest_gap", 32), "far_nearest", "far_farthest", "reached", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
-    DISTANCES: ClassVar[frozenset[str]] = frozenset(
-        ("delta", "widest", "low", "threshold", "bound", "far_nearest", "far_farthest")
-    )
+    DISTANCES: ClassVar[frozenset[str]] = frozenset(("far_nearest", "far_farthest"))
     CUTS_NODES: ClassVar[bool] = True
     SWEEPS: ClassVar[float] = 0
 

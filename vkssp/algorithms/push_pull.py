@@ -69,8 +69,8 @@ class PushPull(DeviceAlgorithm):
     )
     BINDINGS: ClassVar[int] = 11
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
-        *("phase", "nearest", "pulls", ("nearest_gap", 32), "next_nearest"),
-        *(("degree_gap", 32), "next_degree", ("end_gap", 32)),
+        ("phase", "nearest", "pulls"),
+        *(("nearest_gap", 32), "next_nearest", ("degree_gap", 32), "next_degree", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("pulls",)
     OWN_BYTES: ClassVar[float] = 0.375

@@ -40,7 +40,7 @@ class ThresholdAlgorithm(DeviceAlgorithm):
     )
     OWN_BYTES: ClassVar[float] = 4
     BINDINGS: ClassVar[int] = 6
-    STATE: ClassVar[np.dtype[Any]] = state_dtype("rounds", "nearest", "bound", "low", "threshold")
+    STATE: ClassVar[np.dtype[Any]] = state_dtype(("rounds", "low", "threshold"), "nearest", "bound")
     #: Whether the lightest outgoing arcs raise the threshold (Crauser) or not (Martin).
     CRAUSER: ClassVar[bool]
     #: Whether unsettled nodes relax their incoming arcs, or frontier nodes their outgoing arcs.

@@ -39,9 +39,10 @@ from vkssp.resource import Resource
 
 #: The twin of State in shaders/include/block_resident_batch_state.glsl, with the loop's words before it.
 STATE = state_dtype(
-    *("num_rows", "room", "next_row", "turned", "delta", "limit", "splits", "near_parity", "far_parity", "near_length"),
-    *("num_leaving", "num_entering", "blocks", "buckets", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length"),
-    *("far_next", ("claimed_gap", 32), "claimed", ("end_gap", 32)),
+    ("splits", "near_parity", "far_parity", "near_length", "split_length"),
+    *("num_rows", "room", "next_row", "turned", "delta", "limit", "num_leaving", "num_entering", "blocks", "buckets"),
+    *(("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
+    *(("claimed_gap", 32), "claimed", ("end_gap", 32)),
 )
 _NO_ROW = 2**32 - 1
 SEARCH_WORDS = 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -27,11 +27,12 @@ from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.prepared.terminals import least_of_each
 from vkssp.resource import Resource
 
-#: Same layout as Loop in shaders/include/loop.glsl; every state begins with it.
+#: Words that every workgroup reads at its start, and the names of the first; see shaders/include/loop_state.glsl.
+STEP_WORDS, STEP = 16, ("done", "iterations", "num_seeds", "num_targets")
+#: Same layout as Loop in shaders/include/loop_state.glsl behind the words of a step.
 LOOP = np.dtype(
     [
-        *((name, np.uint32) for name in ("done", "ticket", "iterations")),
-        *((name, np.uint32) for name in ("num_seeds", "num_targets", "best", "overflow", "cut_short")),
+        *((name, np.uint32) for name in ("ticket", "best", "overflow", "cut_short")),
         ("work", np.uint32, len(TOTALS)),
         ("totals", np.uint32, 2 * len(TOTALS)),
     ]
@@ -48,7 +49,7 @@ MOST_GROUPS = 512
 MOST_TERMINALS = 8 * MAX_TERMINALS
 
 #: Bytes of shared memory of a kernel with a state, in loop.glsl and for what the compiler adds.
-STATE_SHARED = 64
+STATE_SHARED = 192
 # Word of the distance of unreachable nodes.
 _ALL_ONES = 2**32 - 1
 
@@ -57,10 +58,27 @@ WORKGROUP_SIZE = Parameter("workgroup_size", 1, 1024, None, "invocations in a wo
 WORKGROUPS = Parameter("workgroups", 1, 65535, None, "workgroups of a dispatch")
 
 
-def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
-    """Return the layout of a state: the fields of the loop, then the algorithm's own words or arrays of words."""
-    own = [(field, np.uint32) if isinstance(field, str) else (field[0], np.uint32, field[1]) for field in fields]
-    return np.dtype([*LOOP.descr, *own])
+def state_dtype(step: Sequence[str], *fields: str | tuple[str, int]) -> np.dtype[Any]:
+    """Return the layout of a state.
+
+    Parameters
+    ----------
+    step : sequence of str
+        The algorithm's own words among those that every workgroup reads at its start.
+    *fields : str or tuple of (str, int)
+        Its other words, or arrays of words.
+    """
+    words = [*STEP, *step, ("unused", STEP_WORDS - len(STEP) - len(step))]
+    behind = [(field, np.uint32) if isinstance(field, str) else (field[0], np.uint32, field[1]) for field in fields]
+    begin = [(word, np.uint32) if isinstance(word, str) else (word[0], np.uint32, word[1]) for word in words]
+    return np.dtype([*begin, *LOOP.descr, *behind])
+
+
+def widened_state(layout: np.dtype[Any], distances: Collection[str], distance_type: DistanceType) -> np.dtype[Any]:
+    """Return the layout of a state for distances of a type, given the fields of its own part that are distances."""
+    assert layout.names is not None
+    step = layout.names[: layout.names.index("ticket")]
+    return widened(layout, {*step, "best", *distances}, distance_type)
 
 
 def rounded_up(count: int) -> int:
@@ -166,7 +184,7 @@ class DeviceAlgorithm(Resource):
     ) -> None:
         super().__init__(owner or graph)
         self.distance_type, self._unreachable = distance_type, distance_type.unreachable
-        self._layout = widened(self.STATE, {"best", *self.DISTANCES}, distance_type)
+        self._layout = widened_state(self.STATE, self.DISTANCES, distance_type)
         self._afterwards, self._num_further = afterwards, 0 if afterwards is None else afterwards.num_further
         self._graph, self._counting, self._num_nodes = graph, counting, graph.num_nodes
         self._parameters = {parameter.name: parameter.default for parameter in self.PARAMETERS} | parameters
