@@ -39,6 +39,8 @@ LONGEST_CHAIN = 8.0
 # Factor by which the first bucket of a search for a target is narrower. Still narrower buckets would hold less than the
 # nodes of a block, which are visited together anyway.
 _NARROWER = 16
+# Most nodes of a block of a large core.
+_CORE_BLOCK = 512
 #: Bytes of shared memory besides those of the nodes of the block.
 SHARED_BESIDES = 128
 
@@ -49,6 +51,11 @@ def default_rounds(block: int) -> int:
     With fewer rounds a wave needs more visits to cross a block. With more rounds one block delays all others.
     """
     return 1 << block.bit_length() // 2
+
+
+def usual_block(size: int) -> int:
+    """Return the number of nodes of a block, given the invocations of a workgroup."""
+    return min(1024, 1 << (4 * size).bit_length() - 1)
 
 
 def mean_chain(degree: float) -> float:
@@ -115,6 +122,20 @@ class BlockResident(DeviceAlgorithm):
     OWN_BYTES: ClassVar[float] = 4
     SWEEPS: ClassVar[float] = 0
 
+    @classmethod
+    def core_parameters(cls, core: DeviceGraph, whole: RenumberedGraph) -> Mapping[str, int]:
+        """Return parameters for searches in a core whose blocks are too many to be visited at once.
+
+        Arcs of a core stand for long paths, and a bucket as wide as many of them takes in most of a graph. That is best
+        where all blocks are visited at once anyway; blocks of larger cores would be visited again and again. Waves
+        touch fewer blocks of a core than of the whole graph, so these are smaller, and visits are longer.
+        """
+        tuned = core.device.tuned
+        if core.num_nodes <= tuned["block_resident.workgroups"] * usual_block(tuned["block_resident.workgroup_size"]):
+            return {}
+        block = min(_CORE_BLOCK, usual_block(tuned["block_resident.workgroup_size"]))
+        return {"delta": default_bucket(whole, core.device), "block": block, "rounds": 3 * default_rounds(block) // 2}
+
     def _graph_bytes(self, *, at_most: bool) -> int:
         _, block = self._sizes()
         own = 28 * -(-self._num_nodes // block)
@@ -135,7 +156,7 @@ class BlockResident(DeviceAlgorithm):
         usual, fewest = self._device.tuned["block_resident.workgroup_size"], (block or 0) // MOST_NODES_EACH
         software = max(usual if self._more_groups == 1 else max(usual, 256), fewest)
         size = self._size(default=max(min(usual, block or usual), fewest), software=software)
-        return size, block or min(1024, 1 << (4 * size).bit_length() - 1)
+        return size, block or usual_block(size)
 
     def _steps(self) -> Sequence[Step]:
         graph, parameters = self._graph, self._parameters

@@ -24,6 +24,7 @@ from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
 from vkssp.graph.distance_type import BITS_32, DistanceType
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.terminals import least_of_each
 from vkssp.resource import Resource
 
@@ -206,6 +207,11 @@ class DeviceAlgorithm(Resource):
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def core_parameters(cls, core: DeviceGraph, whole: RenumberedGraph) -> Mapping[str, int]:
+        """Return defaults of parameters for searches in the core of a graph."""
+        return {}
 
     def _require_memory(self) -> None:
         """Raise `DeviceError` if the device has too little memory, before any is allocated."""

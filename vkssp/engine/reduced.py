@@ -193,6 +193,8 @@ class ReducedSearch(Resource):
             self._device.require(4 * graph.num_nodes, "a search on this reduced graph")
             self._make()
             # Made last and so closed first: submissions must end before their buffers are freed.
+            given = {name: value for name, value in parameters.items() if value is not None}
+            parameters = {**kind.core_parameters(graph.core, graph.renumbered), **given}
             self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **parameters)
         except BaseException:
             self.close()

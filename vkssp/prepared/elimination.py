@@ -24,12 +24,15 @@ from vkssp.cores import run_all
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of, tails_of
 from vkssp.jit import kernels
+from vkssp.memory import free_bytes
 from vkssp.prepared.block_order import block_order
 
 #: Most neighbours of a node that is eliminated, most neighbours of nodes that remain, and number of rounds.
 MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 32, 10
-#: Most nodes of a graph that is eliminated from: a node takes 400 bytes meanwhile.
-MOST_NODES = 1 << 25
+#: Most nodes of a graph that is eliminated from unless it is asked for: it takes a second for each million.
+MOST_NODES = 1 << 20
+# Bytes of memory that a node takes meanwhile, and most of the free memory that all may take.
+_NODE_BYTES, _MOST_MEMORY = 500, 0.7
 #: Ids of a range that a thread eliminates from. Ranges do not depend on the number of threads, so that the result does
 #: not, and begin elsewhere in every other round.
 RANGE = 1 << 14
@@ -117,6 +120,8 @@ def eliminate(
 ) -> Elimination:
     """Eliminate nodes of a graph without loss of exactness.
 
+    Nothing is eliminated from graphs whose neighbours have no close ids, nor if too little memory is free.
+
     Parameters
     ----------
     graph : Graph
@@ -129,7 +134,9 @@ def eliminate(
     num_nodes = graph.num_nodes
     tails = tails_of(graph.first_out)
     leaving = np.count_nonzero(tails // RANGE != graph.head // RANGE)
-    if num_nodes > MOST_NODES or leaving > _MOST_LEAVING * len(tails):
+    free = free_bytes()
+    is_too_large = free is not None and _NODE_BYTES * num_nodes > _MOST_MEMORY * free
+    if is_too_large or leaving > _MOST_LEAVING * len(tails):
         return untouched(graph)
     arcs, compiled = np.stack([graph.head, graph.weight], axis=1), _compiled()
     state, degree = np.zeros(num_nodes, np.uint8), np.zeros(num_nodes, np.int32)

@@ -26,6 +26,7 @@ from vkssp.graph import Graph, checked_graph
 from vkssp.graph.bulk import few_differences
 from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.locks import ReadersWriterLock, ReentrantLock
+from vkssp.prepared.elimination import MOST_NODES
 from vkssp.prepared.reduction import REDUCTIONS, reduction_for
 from vkssp.prepared.renumbered import ORDERS, RenumberedGraph
 from vkssp.resource import Resource
@@ -348,8 +349,7 @@ def share(
 
     def make(graph: RenumberedGraph, owner: Resource) -> DeviceGraph:
         nonlocal has_begun
-        # Where weights change, an elimination would be repeated for each change, and takes longer than many searches.
-        eliminates, has_begun = reduction == "full" or not has_begun, True
+        is_first, has_begun = not has_begun, True
         if sweeps:
             return DeviceGraph(opened, graph, owner)
         # Traces name nodes, and the nodes of a core are not the caller's: a traced search is reduced only on request.
@@ -359,6 +359,8 @@ def share(
             reduced = None
         if reduced is None:
             return DeviceGraph(opened, graph, owner)
+        # An elimination takes longer than many searches, and would be repeated for each change of weights.
+        eliminates = reduction == "full" or (is_first and reduced.core.num_nodes <= MOST_NODES)
         return ReducedGraph(opened, graph, reduced, owner, eliminates=eliminates)
 
     try:
