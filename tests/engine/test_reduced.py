@@ -24,6 +24,7 @@ from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.gpu.mask import MASK_VARIABLE
 from vkssp.prepared.renumbered import RenumberedGraph
+from vkssp.solver import shared_graph
 
 ALGORITHMS = ["near_far", "delta_step", "bellman_ford_edge"]
 Terminals = list[tuple[int, int]]
@@ -434,3 +435,26 @@ def test_pieces_of_hubs_do_not_share_places_with_eliminated_nodes(
     with Solver(graph, "near_far", device, reduction="full") as solver:
         for source in (0, 1, 2, num + 7, 2 * num + 7):
             assert np.array_equal(solver.distances(source), heap_dijkstra(graph, source))
+
+
+def test_large_cores_have_buckets_of_the_whole_graph(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = road_grid(128)
+    expected = scipy_dijkstra(graph, 8000)
+    # Workgroups, the caller's parameters, whether there are several buckets.
+    for workgroups, chosen, several in ((64, {}, False), (2, {}, True), (2, {"delta": 2**30}, False)):
+        monkeypatch.setitem(device.tuned, "block_resident.workgroups", workgroups)
+        monkeypatch.setitem(device.tuned, "block_resident.workgroup_size", 64)
+        monkeypatch.setitem(device.tuned, "block_resident.delta_per_mean", 40)
+        with Solver(graph, "block_resident", device, reduction="full", **chosen) as solver:
+            assert solver.core_nodes is not None and 512 < solver.core_nodes < graph.num_nodes / 8
+            assert (solver.search([(8000, 0)]).counters["buckets"] > 1) == several
+            assert np.array_equal(solver.distances(8000), expected)
+
+
+def test_large_graphs_are_eliminated_from_on_request(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = road_grid(64, shape_nodes=3)
+    monkeypatch.setattr(shared_graph, "MOST_NODES", 100)
+    with Solver(graph, device=device) as usual, Solver(graph, device=device, reduction="full") as full:
+        assert usual.core_nodes is not None and full.core_nodes is not None
+        assert full.core_nodes < usual.core_nodes / 4
+        assert np.array_equal(usual.distances(5), full.distances(5))

@@ -104,12 +104,12 @@ def test_blocks_are_compact_parts_of_the_map(count: int) -> None:
             assert share <= 1.5 * block / count
 
 
-def test_nothing_is_eliminated_from_graphs_without_close_ids_or_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_eliminated_without_close_ids_or_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = road_grid(32)
-    monkeypatch.setattr(elimination, "MOST_NODES", graph.num_nodes - 1)
-    assert check(graph, [0, 500]).core is graph
-    monkeypatch.setattr(elimination, "MOST_NODES", graph.num_nodes)
-    assert check(graph, [0, 500]).core.num_nodes < graph.num_nodes / 2
+    for free, eliminates in ((400 * graph.num_nodes, False), (1000 * graph.num_nodes, True), (None, True)):
+        monkeypatch.setattr(elimination, "free_bytes", lambda free=free: free)
+        found = check(graph, [0, 500]).core
+        assert found.num_nodes < graph.num_nodes / 2 if eliminates else found is graph
     number = np.random.default_rng(1).permutation(graph.num_nodes)
     shuffled = Graph.from_edges(number[graph.tail], number[graph.head], graph.weight)
     monkeypatch.setattr(elimination, "RANGE", 256)

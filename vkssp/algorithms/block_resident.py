@@ -128,13 +128,19 @@ class BlockResident(DeviceAlgorithm):
 
         Arcs of a core stand for long paths, and a bucket as wide as many of them takes in most of a graph. That is best
         where all blocks are visited at once anyway; blocks of larger cores would be visited again and again. Waves
-        touch fewer blocks of a core than of the whole graph, so these are smaller, and visits are longer.
+        touch fewer blocks of a core than of the whole graph, so these are smaller, visits are longer, and there are
+        more rounds between barriers.
         """
         tuned = core.device.tuned
         if core.num_nodes <= tuned["block_resident.workgroups"] * usual_block(tuned["block_resident.workgroup_size"]):
             return {}
         block = min(_CORE_BLOCK, usual_block(tuned["block_resident.workgroup_size"]))
-        return {"delta": default_bucket(whole, core.device), "block": block, "rounds": 3 * default_rounds(block) // 2}
+        return {
+            "delta": default_bucket(whole, core.device),
+            "block": block,
+            "rounds": 3 * default_rounds(block) // 2,
+            "rounds_at_once": 2 * tuned["block_resident.rounds_at_once"],
+        }
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         _, block = self._sizes()
