@@ -20,6 +20,7 @@ from vkssp import UNREACHABLE, Graph, Solver
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import commit
 from vkssp.bench.result import save_result
+from vkssp.choices import REDUCTIONS
 from vkssp.files import check_writable
 from vkssp.generate import road_grid
 from vkssp.options import file_name
@@ -58,7 +59,10 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         row: [] for row in (*rows, "far target, device", "far target, call", "far route, call")
     }
     settings = dict(pair.split("=") for pair in args.set)
-    with Solver(graph, args.algorithm, args.device, **{k: int(v) for k, v in settings.items()}) as solver:
+    values = {name: int(value) for name, value in settings.items()}
+    began = time.perf_counter()
+    with Solver(graph, args.algorithm, args.device, reduction=args.reduction, **values) as solver:
+        made_s = time.perf_counter() - began
         info = solver.device.info
         solver.distances(sources[0])
         solver.distance(sources[0], sources[0])
@@ -102,6 +106,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "sources": sources,
         "algorithm": args.algorithm,
         "parameters": settings,
+        "reduction": args.reduction,
+        "making_the_solver_s": made_s,
         "device": info.name,
         "driver": info.driver,
         "api_version": info.api_version,
@@ -119,6 +125,7 @@ def main() -> int:
     parser.add_argument("--sources", type=int, default=8, help="random sources in the largest component (default: 8)")
     parser.add_argument("--seed", type=int, default=7, help="seed of the sources (default: 7)")
     parser.add_argument("--algorithm", default="near_far", help="default: near_far")
+    parser.add_argument("--reduction", choices=REDUCTIONS, help="default: none, or auto if the algorithm is auto")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=N", help="a parameter of the algorithm")
     parser.add_argument("--device", help="index or part of the name")
     parser.add_argument("--json", type=file_name, metavar="FILE", help="also write the result to a file")
