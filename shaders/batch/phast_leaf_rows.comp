@@ -5,6 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "split.glsl"
+#define OVERFLOWS_BINDING 3
 #include "relax_quads.glsl"
 #include "leaves.glsl"
 
@@ -14,7 +15,6 @@ layout(constant_id = 2) const uint SEARCHES = 32;                             //
 layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
 layout(std430, binding = 2) readonly restrict buffer Distances { uvec4 dist[]; };
-layout(std430, binding = 3) coherent buffer Overflows { uint overflow[]; };      // of each search
 layout(std430, binding = 4) readonly restrict buffer Wanted { uint wanted[]; };  // rank of each column, with LEAF
 layout(std430, binding = 5) writeonly restrict buffer Finished { uint finished[]; };
 
@@ -59,16 +59,18 @@ void main() {
         for (uint down = 0; down < QUADS; down += QUADS_DOWN) {
             uint search = tile * SEARCHES + 4 * down;
             if (search >= num_searches) break;
-            uvec4 least = uvec4(UNREACHABLE);
-            sum_overflow = bvec4(false);
-            for (uint i = 0; i < AT_ONCE; ++i) least = lesser(least, from[i], arc[i].y);
+            uvec4 least = uvec4(UNREACHABLE), all_from = uvec4(UNREACHABLE);
+            for (uint i = 0; i < AT_ONCE; ++i) {
+                least = lesser(least, from[i], arc[i].y);
+                all_from &= from[i];
+            }
             for (uint k = AT_ONCE; k < count; ++k) {
                 uvec2 further = PAIR(arcs, first + k);
-                least = lesser(least, dist[base + further.x * QUADS + down], further.y);
+                uvec4 there = dist[base + further.x * QUADS + down];
+                least = lesser(least, there, further.y);
+                all_from &= there;
             }
-            for (uint i = 0; i < 4; ++i) {
-                if (sum_overflow[i]) atomicMax(overflow[search + 4 * quad + i], 1);
-            }
+            report_overflow(least, all_from, search + 4 * quad);
             // The next distances are on their way while these are written.
             uint next = down + QUADS_DOWN;
             for (uint i = 0; i < AT_ONCE; ++i) {

@@ -6,6 +6,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "split.glsl"
+#define OVERFLOWS_BINDING 3
 #include "relax_quads.glsl"
 #include "upward_labels.glsl"
 
@@ -17,7 +18,6 @@ const uint PART = 1;
 layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
 layout(std430, binding = 2) restrict buffer Distances { uvec4 dist[]; };
-layout(std430, binding = 3) coherent buffer Overflows { uint overflow[]; };     // of each search
 layout(std430, binding = 4) readonly restrict buffer RowOf { uint row_of[]; };  // of each rank
 layout(std430, binding = 5) readonly restrict buffer Ranks { uint ranks[]; };   // of each row
 layout(std430, binding = 6) readonly restrict buffer UpwardLabelsBuffer { UpwardLabels upward_labels[]; };
@@ -52,7 +52,7 @@ void main() {
                 if (is_on_path[i]) least[i] = min(least[i], label_distances[upward_labels[where].first[i] + place[i]]);
             }
         }
-        sum_overflow = bvec4(false);
+        uvec4 all_from = uvec4(UNREACHABLE);
         uint k = range.x, last = range.x + range.y;
         for (; k + AT_ONCE <= last; k += AT_ONCE) {
             uvec4 from[AT_ONCE];
@@ -60,15 +60,18 @@ void main() {
                 uint head = PAIR(arcs, k + i).x;
                 from[i] = dist[base + (SWEPT == PART ? row_of[head] : head) * QUADS];
             }
-            for (uint i = 0; i < AT_ONCE; ++i) least = lesser(least, from[i], PAIR(arcs, k + i).y);
+            for (uint i = 0; i < AT_ONCE; ++i) {
+                least = lesser(least, from[i], PAIR(arcs, k + i).y);
+                all_from &= from[i];
+            }
         }
         for (; k < last; ++k) {
             uint head = PAIR(arcs, k).x;
-            least = lesser(least, dist[base + (SWEPT == PART ? row_of[head] : head) * QUADS], PAIR(arcs, k).y);
+            uvec4 from = dist[base + (SWEPT == PART ? row_of[head] : head) * QUADS];
+            least = lesser(least, from, PAIR(arcs, k).y);
+            all_from &= from;
         }
         dist[base + (SWEPT == PART ? row : rank) * QUADS] = least;
-        for (uint i = 0; i < 4; ++i) {
-            if (sum_overflow[i]) atomicMax(overflow[search + i], 1);
-        }
+        report_overflow(least, all_from, search);
     }
 }
