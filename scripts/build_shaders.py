@@ -75,6 +75,7 @@ VARIANTS = {
                 "phast_upward",
                 "phast_upward_many",
                 "phast_sweep_many",
+                "phast_records",
                 "phast_leaf_rows",
             ),
         ),

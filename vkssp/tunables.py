@@ -230,7 +230,7 @@ TUNABLES: dict[str, Tunable] = {
         power_of_two=True,
     ),
     "sweeps.upward_size": _size(
-        *(128, 128, "rows"), "an upward search for each workgroup, with few arcs in most supernodes"
+        *(256, 128, "rows"), "an upward search for each workgroup, with few arcs in most supernodes"
     ),
     "sweeps.workgroup_size": Tunable(
         *(256, 256, (64, 128, 256, 512), "rows"),
@@ -245,6 +245,15 @@ TUNABLES: dict[str, Tunable] = {
     "sweeps.leaves": Tunable(
         *(1, 0, (0, 1), "rows"),
         "whether leaves are computed with the rows, if these are to all nodes: memory bounds a GPU",
+    ),
+    "sweeps.tree_nodes": Tunable(
+        *(16, 32, (0, 8, 16, 32, 64, 128), "rows"),
+        "most nodes of the trees that one invocation sweeps for four searches: what it reads for them fits into caches; "
+        "0 sweeps level by level",
+    ),
+    "sweeps.tree_invocations": Tunable(
+        *(1 << 18, 1, (1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20), "rows"),
+        "invocations from which on trees are swept: fewer do not keep a large GPU busy",
     ),
     "labels.workgroup_size": Tunable(
         *(128, 64, (), ""),

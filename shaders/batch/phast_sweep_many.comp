@@ -1,31 +1,33 @@
-// One level of the downward sweep for many searches, with an invocation for each node and four searches. The
-// invocations of a node lie side by side, so that its arcs are read once for all of them. A node has few arcs; most of
-// the time goes into the reads from its row to its arcs and on to the distances. Each invocation therefore does these
-// reads for several searches. Distances lie in tiles.
+// Downward sweep for many searches: one level of it, with an invocation for each node and four searches, or small trees,
+// with an invocation for each tree and four searches, which goes from node to node. The invocations of a node lie side
+// by side, so that its arcs are read once for all of them. A node has few arcs; most of the time goes into reads that
+// wait for each other. The first arcs of a node are therefore in its record, and further ones are read together with the
+// distances of those before them. Distances lie in tiles.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "split.glsl"
 #define OVERFLOWS_BINDING 3
 #include "relax_quads.glsl"
+#include "swept.glsl"
 #include "upward_labels.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-// Which nodes are swept: all, whose rows are their ranks; some, which alone have rows; or some whose rows are their ranks.
-layout(constant_id = 3) const uint SWEPT = 0;
-const uint PART = 1;
-layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
-layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
+layout(constant_id = 4) const uint ARE_TREES = 0;
+// Of each node: rank, row in tiles, first arc, and number of arcs with the level.
+layout(std430, binding = 0) readonly restrict buffer Nodes { uvec4 nodes[]; };
+layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // rank of the ancestor, weight
 layout(std430, binding = 2) restrict buffer Distances { uvec4 dist[]; };
-layout(std430, binding = 4) readonly restrict buffer RowOf { uint row_of[]; };  // of each rank
-layout(std430, binding = 5) readonly restrict buffer Ranks { uint ranks[]; };   // of each row
-layout(std430, binding = 6) readonly restrict buffer UpwardLabelsBuffer { UpwardLabels upward_labels[]; };
-layout(std430, binding = 7) readonly restrict buffer LabelDistances { uint label_distances[]; };
+layout(std430, binding = 4) readonly restrict buffer RowOf { uint row_of[]; };       // in tiles, of each rank
+layout(std430, binding = 5) readonly restrict buffer Heads { uvec4 heads[]; };       // of first arcs, as rows in tiles
+layout(std430, binding = 6) readonly restrict buffer Weights { uvec4 weights[]; };   // of the same
+layout(std430, binding = 7) readonly restrict buffer Firsts { uint first_of[]; };    // node of each tree
+layout(std430, binding = 8) readonly restrict buffer UpwardLabelsBuffer { UpwardLabels upward_labels[]; };
+layout(std430, binding = 9) readonly restrict buffer LabelDistances { uint label_distances[]; };
 
 layout(push_constant) uniform Push {
-    uint level;
-    uint begin;  // rows of the level
+    uint begin;  // nodes of the level, or trees
     uint end;
     uint num_rows;
     uint num_tiles;
@@ -33,45 +35,73 @@ layout(push_constant) uniform Push {
     uint seeds_each;
 };
 
+// Whether the supernode of a node is on the path from a seed of four searches to the root. If not, no node below it is.
+bool has_labels(uvec4 node, uint search) {
+    bool found = false;
+    for (uint seed = 0; seed < seeds_each; ++seed) {
+        uint where = upward_labels_of(node.w >> LEVEL_SHIFT, seed, seeds_each, search, num_searches);
+        found = found || any(lessThan(node.x - upward_labels[where].first_node, upward_labels[where].size));
+    }
+    return found;
+}
+
+uvec4 least_label(uvec4 node, uint search) {
+    uvec4 least = uvec4(UNREACHABLE);
+    for (uint seed = 0; seed < seeds_each; ++seed) {
+        uint where = upward_labels_of(node.w >> LEVEL_SHIFT, seed, seeds_each, search, num_searches);
+        uvec4 place = node.x - upward_labels[where].first_node;
+        bvec4 is_on_path = lessThan(place, upward_labels[where].size);
+        if (!any(is_on_path)) continue;
+        place += upward_labels[where].first;
+        for (uint i = 0; i < 4; ++i) {
+            if (is_on_path[i]) least[i] = min(least[i], label_distances[place[i]]);
+        }
+    }
+    return least;
+}
+
+// Sweep a node for four searches, which have their distances in every `stride`-th item of dist[] from `base` on.
+void sweep(uint i, uint base, uint stride, uint search, bool may_have_labels) {
+    uvec4 node = nodes[i], head = heads[i], weight = weights[i];
+    uvec4 least = uvec4(UNREACHABLE), all_from = uvec4(UNREACHABLE);
+    uint count = node.w & COUNT_MASK, end_of_arcs = max(count, 1);
+    for (uint k = 0; k < end_of_arcs; k += RECORD_ARCS) {
+        uvec4 from[RECORD_ARCS], of_arc = weight;
+        for (uint j = 0; j < RECORD_ARCS; ++j) from[j] = dist[base + head[j] * stride];
+        uint next = k + RECORD_ARCS;
+        if (next < count) {
+            // The last arc may be read several times.
+            for (uint j = 0; j < RECORD_ARCS; ++j) {
+                uvec2 arc = PAIR(arcs, node.z + min(next + j, count - 1));
+                head[j] = ARE_SOME != 0 ? row_of[arc.x] : arc.x;
+                weight[j] = arc.y;
+            }
+        }
+        for (uint j = 0; j < RECORD_ARCS; ++j) {
+            least = lesser(least, from[j], of_arc[j]);
+            all_from &= from[j];
+        }
+    }
+    if (may_have_labels) least = min(least, least_label(node, search));
+    dist[base + node.y * stride] = least;
+    if (count != 0) report_overflow(least, all_from, search);
+}
+
 void main() {
-    const uint QUADS = SEARCHES / 4;
-    uint each = WORKGROUP_SIZE / QUADS, parts = (end - begin + each - 1) / each;
+    const uint QUADS = SEARCHES / 4, ABREAST = WORKGROUP_SIZE / QUADS;  // nodes, or trees
+    uint parts = (end - begin + ABREAST - 1) / ABREAST, quad = gl_LocalInvocationIndex % QUADS;
     for (uint part = gl_WorkGroupID.x; part < parts * num_tiles; part += gl_NumWorkGroups.x) {
-        uint row = begin + part % parts * each + gl_LocalInvocationIndex / QUADS;
-        if (row >= end) continue;
-        uint tile = part / parts, quad = gl_LocalInvocationIndex % QUADS, search = tile * SEARCHES + 4 * quad;
-        uint base = tile * num_rows * QUADS + quad, rank = SWEPT != 0 ? ranks[row] : row;
-        uvec2 range = PAIR(rows, rank);
-        uvec4 least = uvec4(UNREACHABLE);
-        for (uint seed = 0; seed < seeds_each; ++seed) {
-            uint where = upward_labels_of(level, seed, seeds_each, search, num_searches);
-            uvec4 place = rank - upward_labels[where].first_node;
-            bvec4 is_on_path = lessThan(place, upward_labels[where].size);
-            if (!any(is_on_path)) continue;
-            for (uint i = 0; i < 4; ++i) {
-                if (is_on_path[i]) least[i] = min(least[i], label_distances[upward_labels[where].first[i] + place[i]]);
-            }
+        uint tile = part / parts, i = begin + part % parts * ABREAST + gl_LocalInvocationIndex / QUADS;
+        if (i >= end) continue;
+        uint base = tile * num_rows * QUADS + quad, search = tile * SEARCHES + 4 * quad;
+        if (ARE_TREES == 0) {
+            sweep(i, base, QUADS, search, true);
+        } else {
+            // The invocation reads what it has written itself, and what earlier dispatches have.
+            uint last = first_of[i + 1];
+            i = first_of[i];
+            bool may_have_labels = has_labels(nodes[i], search);
+            for (; i < last; ++i) sweep(i, base, QUADS, search, may_have_labels);
         }
-        uvec4 all_from = uvec4(UNREACHABLE);
-        uint k = range.x, last = range.x + range.y;
-        for (; k + AT_ONCE <= last; k += AT_ONCE) {
-            uvec4 from[AT_ONCE];
-            for (uint i = 0; i < AT_ONCE; ++i) {
-                uint head = PAIR(arcs, k + i).x;
-                from[i] = dist[base + (SWEPT == PART ? row_of[head] : head) * QUADS];
-            }
-            for (uint i = 0; i < AT_ONCE; ++i) {
-                least = lesser(least, from[i], PAIR(arcs, k + i).y);
-                all_from &= from[i];
-            }
-        }
-        for (; k < last; ++k) {
-            uint head = PAIR(arcs, k).x;
-            uvec4 from = dist[base + (SWEPT == PART ? row_of[head] : head) * QUADS];
-            least = lesser(least, from, PAIR(arcs, k).y);
-            all_from &= from;
-        }
-        dist[base + (SWEPT == PART ? row : rank) * QUADS] = least;
-        report_overflow(least, all_from, search);
     }
 }

@@ -54,8 +54,8 @@ from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import DELLING, DIBBELT
 from vkssp.resource import Resource
 
-#: Specialization constants of the shaders.
-SWEPT_CONSTANT, _SWEEP_COUNTING_CONSTANT = 3, 4
+# Specialization constant of the shaders.
+_SWEEP_COUNTING_CONSTANT = 4
 #: Words of a node on a path to the root that an upward search keeps.
 ENTRY_WORDS = 2
 # Words of a seed, and of the header before the first; largest number of workgroups that search upward at once.

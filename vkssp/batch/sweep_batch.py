@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
-from vkssp.algorithms.phast import ENTRY_WORDS, SWEPT_CONSTANT, hierarchy_of, ranks_of
+from vkssp.algorithms.phast import ENTRY_WORDS, hierarchy_of, ranks_of
 from vkssp.batch.aggregation import Aggregation, words_of
 from vkssp.batch.batch_sums import BatchSums, Sums
 from vkssp.batch.device_rows import DeviceRows
 from vkssp.batch.node_sums import NodeSumsBatch
 from vkssp.batch.row_writer import SEARCHES_CONSTANT, RowWriter, WrittenRows, are_all, leaves_of
+from vkssp.batch.sweeps import NODE_BYTES, Sweeps
 from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
 from vkssp.cch.customized import STATUS_WORDS, check_loops
 from vkssp.cch.path_entries import PathEntries
@@ -50,8 +50,6 @@ MOST_MEMORY = 0.5
 _MOST_PART = 0.7
 # Largest number of bytes of rows that are yielded at a time.
 _MOST_BYTES = 64 << 20
-# What phast_sweep_many.comp sweeps: all nodes, some that alone have rows in tiles, or all but leaves.
-_ALL, _PART, _INNER = range(3)
 _SEED_WORDS = 4
 # Smallest number of searches of a tile: those of one invocation.
 _LEAST_TILE = 4
@@ -105,7 +103,8 @@ def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int, aggregates: Aggre
         rows, words = min(rows, most_searches(loads)), state_words(loads)
     each = 4 * words * num_nodes + 8 * max(1, wanted) + 2 * seeds + distances + labels
     largest = max(4 * max(1, words - 2) * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, distances, labels)
-    fitting = min(int(MOST_MEMORY * device.free_bytes()) // each, device.limits.buffer // largest)
+    free = int(MOST_MEMORY * device.free_bytes()) - NODE_BYTES * num_nodes
+    fitting = min(max(0, free) // each, device.limits.buffer // largest)
     most = min(rows, fitting, device.tuned["sweeps.searches"])
     if most > TILE:
         # Whole tiles, because memory is allocated by tiles.
@@ -175,17 +174,15 @@ class SweepBatch(Resource):
         if not is_part:
             needed = np.arange(hierarchy.num_nodes, dtype=np.uint32)
         self.num_swept = len(needed)
-        row_of = np.full(hierarchy.num_nodes if is_part else 1, UNREACHABLE, np.uint32)
+        row_of = None
         if is_part:
+            row_of = np.full(hierarchy.num_nodes, UNREACHABLE, np.uint32)
             row_of[needed] = np.arange(len(needed), dtype=np.uint32)
-        self._swept = _PART if is_part else _ALL
         leaves, swept = None, needed
         makes_rows = self.aggregates is None and not is_part
         if makes_rows and device.tuned["sweeps.leaves"] and are_all(wanted, hierarchy.num_nodes):
-            leaves, self._swept = leaves_of(hierarchy), _INNER
+            leaves = leaves_of(hierarchy)
             swept = np.flatnonzero(~leaves).astype(np.uint32)
-        bounds = hierarchy.first_node[hierarchy.first_of_level]
-        self._bounds = np.searchsorted(swept, bounds).tolist()
         self._tile = tile = tile_of(self.searches)
         self._num_tiles = -(-self.searches // tile)
         self._tiles = self._buffer("the distances", 4 * tile * self._num_tiles * len(needed))
@@ -195,8 +192,6 @@ class SweepBatch(Resource):
         self._nodes_each = nodes_each(hierarchy)
         self._seeds_each = 0
         self._label_parts: list[Resource] = []
-        rows_of = self._upload("the rows of ranks", row_of)
-        ranks = self._upload("the ranks of rows", needed[:1] if self._swept == _ALL else swept)
         words = 0 if self.aggregates is None else sum(map(words_of, self.aggregates))
         self._row_bytes = 4 * self._num_wanted if self.aggregates is None else max(8, 8 * words)
         self._writers: list[Recording] = []
@@ -227,24 +222,22 @@ class SweepBatch(Resource):
             owner=self,
         )
         self._flat = 1 << min(device.tuned["sweeps.workgroup_size"], device.limits.workgroup_size).bit_length() - 1
-        shader, constants = customized.shader("phast_sweep_many")
-        self._sweep = Kernel(
-            device,
-            shader,
-            bindings=8,
-            push_constants=7,
-            workgroup_size=self._flat,
-            constants={**constants, SEARCHES_CONSTANT: tile, SWEPT_CONSTANT: self._swept},
+        self._sweeps = Sweeps(
+            customized,
+            *(self._tiles, self._overflow, self._status, swept, row_of),
+            num_rows=self.num_swept,
+            tile=tile,
+            num_tiles=self._num_tiles,
+            size=self._flat,
             owner=self,
         )
-        self._given = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, ranks)
         if self.aggregates is not None:
             self._make_finished()
             self._make_aggregation(wanted.astype(np.int64))
             return
         self._writer = RowWriter(
             customized,
-            *(self._tiles, self._overflow, row_of[wanted] if is_part else wanted, leaves),
+            *(self._tiles, self._overflow, wanted if row_of is None else row_of[wanted], leaves),
             num_rows=self.num_swept,
             tile=tile,
             limit=self._limit,
@@ -297,18 +290,12 @@ class SweepBatch(Resource):
             )
             for seeds in self._seeds
         ]
-        self._bound = self._sweep.on(*self._given, self._labels, distances)
+        self._bound = self._sweeps.on(self._labels, distances)
         self._label_distances, self._written, self._rows_written = distances, None, []
-        self._label_parts = [self._labels, distances, *self._upwards, self._bound]
+        self._label_parts = [self._labels, distances, *self._upwards, *self._bound]
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)
-
-    def _upload(self, name: str, values: Uint32s) -> Buffer:
-        buffer = self._buffer(name, values.nbytes)
-        if values.nbytes:
-            buffer.write(values)
-        return buffer
 
     def _recording(self, parity: int, num_searches: int, sums: Sums | None, makes_rows: bool) -> Recording:
         """Return a command buffer that sweeps for at least `num_searches` searches; recorded once."""
@@ -323,9 +310,8 @@ class SweepBatch(Resource):
         return self._recordings[key]
 
     def _record(self, parity: int, num_tiles: int, sums: Sums | None, makes_rows: bool) -> Recording:
-        device, num_rows, limits = self.device, self.num_swept, self.device.limits
         searches = min(self.searches, self._tile * num_tiles)
-        recording = Recording(device, owner=self)
+        recording = Recording(self.device, owner=self)
         with recording.record():
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 2 * parity)
@@ -337,15 +323,9 @@ class SweepBatch(Resource):
             recording.bind(upward)
             recording.push(upward, all_searches, self._seeds_each, self._nodes_each)
             recording.dispatch(min(searches * self._seeds_each, self._most_upward))
+            self._sweeps.record_records(recording)  # beside the upward searches, which mostly wait
             recording.barrier()
-            recording.bind(self._bound)
-            for level, (begin, end) in enumerate(pairwise(self._bounds)):
-                if begin < end:
-                    counts = (num_rows, num_tiles, all_searches, self._seeds_each)
-                    recording.push(self._bound, level, begin, end, *counts)
-                    parts = -(-(end - begin) * self._tile // 4 // self._flat) * num_tiles
-                    recording.dispatch(min(parts, limits.workgroups))
-                    recording.barrier()
+            self._sweeps.record(recording, self._bound, num_tiles, all_searches, self._seeds_each)
             if self._sums is not None and sums is not None:
                 self._sums.record(recording, parity, sums, num_tiles, searches)
             elif self._aggregation is not None:
@@ -476,7 +456,7 @@ class SweepBatch(Resource):
         status = self._mapped[parity].view()
         check_loops(self.device, status[0])
         self.device_ms += self._timestamps.between(2 * parity)
-        self.counters["iterations"] += sum(begin < end for begin, end in pairwise(self._bounds))
+        self.counters["iterations"] += self._sweeps.num_dispatches
         is_over: npt.NDArray[np.bool_] = status[STATUS_WORDS : STATUS_WORDS + count] != 0
         is_over = is_over | bool(status[1]) | self._customized.saturated
         if is_written:

@@ -1,0 +1,149 @@
+"""Sweeps for many searches at once: kernels, and the records of nodes that they read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.batch.row_writer import SEARCHES_CONSTANT
+from vkssp.batch.sweep_order import sweep_order
+from vkssp.cch.customized import CustomizedHierarchy
+from vkssp.engine.arrays import Array
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.graph import Uint32s
+from vkssp.resource import Resource
+
+#: Bytes that a node takes: its record, of three buffers, and its rank.
+NODE_BYTES = 52
+# Bytes of a node in each buffer of records; storage buffers of the kernels.
+_PART_BYTES, _BINDINGS = 16, 10
+# Tiers of trees.
+_TIERS = 2
+# Specialization constants, see shaders/include/swept.glsl and shaders/batch/phast_sweep_many.comp.
+_SOME_CONSTANT, _TREES_CONSTANT = 3, 4
+
+
+class Sweeps(Resource):
+    """Kernels that sweep for many searches at once.
+
+    Parameters
+    ----------
+    customized : CustomizedHierarchy
+        The hierarchy.
+    tiles, overflow, status : Buffer
+        The distances in tiles, of each search whether a sum did not fit, and the status of kernels of hierarchies.
+    swept : numpy.ndarray
+        Ranks of the nodes that are swept, ascending, uint32, with all of their ancestors.
+    row_of : numpy.ndarray, optional
+        The row in a tile of each rank, uint32, if only the nodes that are swept have rows; rows are ranks otherwise.
+    num_rows, tile, num_tiles : int
+        Number of rows of a tile, of searches of one, and of tiles.
+    size : int
+        Invocations of a workgroup.
+    owner : Resource
+        Resource that closes this one.
+
+    Attributes
+    ----------
+    num_dispatches : int
+        Number of dispatches of a sweep.
+    """
+
+    def __init__(
+        self,
+        customized: CustomizedHierarchy,
+        tiles: Buffer,
+        overflow: Buffer,
+        status: Buffer,
+        swept: Uint32s,
+        row_of: Uint32s | None,
+        *,
+        num_rows: int,
+        tile: int,
+        num_tiles: int,
+        size: int,
+        owner: Resource,
+    ) -> None:
+        super().__init__(owner)
+        device = self.device = customized.device
+        self._num_rows, self._tile, self._size, self._num_swept = num_rows, tile, size, len(swept)
+        most, tiers = device.tuned["sweeps.tree_nodes"], _TIERS
+        order = sweep_order(customized.hierarchy, swept, most, tiers)
+        if (len(order.first) - 1) * (tile // 4) * num_tiles < device.tuned["sweeps.tree_invocations"]:
+            order = sweep_order(customized.hierarchy, swept, 0, 0)
+        self._levels, self._tiers = order.levels, order.tiers
+        self.num_dispatches = len(order.levels) + len(order.tiers)
+        rows = self._upload("the rows of ranks", np.zeros(1, np.uint32) if row_of is None else row_of)
+        ranks = self._upload("the ranks of swept nodes", order.rank)
+        first_of = self._upload("the first nodes of trees", order.first)
+        nodes, heads, weights = (
+            Buffer(device, _PART_BYTES * len(swept), name=f"the {name} of swept nodes", owner=self)
+            for name in ("records", "heads", "weights")
+        )
+        constants = {SEARCHES_CONSTANT: tile, _SOME_CONSTANT: int(row_of is not None)}
+        of_hierarchy = customized.supernodes, customized.supernode_of, status, customized.rows, customized.arcs
+        self._records = self._kernel(customized, "phast_records", 1, constants).on(
+            *of_hierarchy, rows, ranks, nodes, heads, weights
+        )
+        self._kernels = [
+            self._kernel(customized, "phast_sweep_many", 6, {**constants, _TREES_CONSTANT: are_trees})
+            for are_trees in range(2 if order.tiers else 1)
+        ]
+        self._given: tuple[Array, ...] = (nodes, customized.arcs, tiles, overflow, rows, heads, weights, first_of)
+
+    def _kernel(
+        self, customized: CustomizedHierarchy, name: str, push_constants: int, constants: dict[int, int]
+    ) -> Kernel:
+        shader, more = customized.shader(name)
+        return Kernel(
+            self.device,
+            shader,
+            bindings=_BINDINGS,
+            push_constants=push_constants,
+            workgroup_size=self._size,
+            constants={**constants, **more},
+            owner=self,
+        )
+
+    def _upload(self, name: str, values: Uint32s) -> Buffer:
+        buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
+        if values.nbytes:
+            buffer.write(values)
+        return buffer
+
+    def on(self, labels: Buffer, distances: Buffer) -> list[Bindings]:
+        """Return the kernels for levels, and for trees if there are any, bound to upward labels and their distances."""
+        return [kernel.on(*self._given, labels, distances) for kernel in self._kernels]
+
+    def record_records(self, recording: Recording) -> None:
+        """Record that records of nodes are made for the present weights; before a sweep, with a barrier in between."""
+        recording.bind(self._records)
+        recording.push(self._records, self._num_swept)
+        groups = max(1, -(-self._num_swept // self._size))
+        recording.dispatch(min(groups, self.device.limits.workgroups))
+
+    def record(
+        self, recording: Recording, kernels: list[Bindings], num_tiles: int, num_searches: int, seeds_each: int
+    ) -> None:
+        """Record a sweep for the searches of some tiles, with a barrier after each dispatch.
+
+        Parameters
+        ----------
+        recording : Recording
+            Recording that is being recorded.
+        kernels : list of Bindings
+            What `on` has returned.
+        num_tiles : int
+            Number of tiles.
+        num_searches, seeds_each : int
+            Number of searches that there are labels for, and of seeds of each.
+        """
+        abreast = self._size // (self._tile // 4)
+        for kernel, spans in zip(kernels, (self._levels, self._tiers), strict=False):
+            recording.bind(kernel)
+            for begin, end in spans:
+                recording.push(kernel, begin, end, self._num_rows, num_tiles, num_searches, seeds_each)
+                parts = -(-(end - begin) // abreast) * num_tiles
+                recording.dispatch(min(parts, self.device.limits.workgroups))
+                recording.barrier()
