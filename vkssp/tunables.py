@@ -248,8 +248,8 @@ TUNABLES: dict[str, Tunable] = {
     ),
     "sweeps.tree_nodes": Tunable(
         *(16, 32, (0, 8, 16, 32, 64, 128), "rows"),
-        "most nodes of the trees that one invocation sweeps for four searches: what it reads for them fits into caches; "
-        "0 sweeps level by level",
+        "most nodes of the trees that one invocation sweeps for four searches: caches hold what it reads for them; 0 "
+        "sweeps level by level",
     ),
     "sweeps.tree_invocations": Tunable(
         *(1 << 18, 1, (1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20), "rows"),
