@@ -81,13 +81,15 @@ class Sweeps(Resource):
             Buffer(device, _PART_BYTES * len(swept), name=f"the {name} of swept nodes", owner=self)
             for name in ("records", "heads", "weights")
         )
-        constants = {SEARCHES_CONSTANT: tile, _SOME_CONSTANT: int(row_of is not None)}
+        are_some = {_SOME_CONSTANT: int(row_of is not None)}
         of_hierarchy = customized.supernodes, customized.supernode_of, status, customized.rows, customized.arcs
-        self._records = self._kernel(customized, "phast_records", 1, constants).on(
+        self._records = self._kernel(customized, "phast_records", 1, are_some).on(
             *of_hierarchy, rows, ranks, nodes, heads, weights
         )
         self._kernels = [
-            self._kernel(customized, "phast_sweep_many", 6, {**constants, _TREES_CONSTANT: are_trees})
+            self._kernel(
+                customized, "phast_sweep_many", 6, {**are_some, SEARCHES_CONSTANT: tile, _TREES_CONSTANT: are_trees}
+            )
             for are_trees in range(2 if order.tiers else 1)
         ]
         self._given: tuple[Array, ...] = (nodes, customized.arcs, tiles, overflow, rows, heads, weights, first_of)
