@@ -246,14 +246,14 @@ TUNABLES: dict[str, Tunable] = {
         *(1, 0, (0, 1), "rows"),
         "whether leaves are computed with the rows, if these are to all nodes: memory bounds a GPU",
     ),
-    "sweeps.tree_nodes": Tunable(
+    "sweeps.subtree_nodes": Tunable(
         *(16, 32, (0, 8, 16, 32, 64, 128), "rows"),
-        "most nodes of the trees that one invocation sweeps for four searches: caches hold what it reads for them; 0 "
-        "sweeps level by level",
+        "most nodes of the subtrees that one invocation sweeps for four searches: caches hold what it reads; 0 sweeps "
+        "level by level",
     ),
-    "sweeps.tree_invocations": Tunable(
+    "sweeps.subtree_invocations": Tunable(
         *(1 << 18, 1, (1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20), "rows"),
-        "invocations from which on trees are swept: fewer do not keep a large GPU busy",
+        "invocations from which on subtrees are swept: fewer do not keep a large GPU busy",
     ),
     "labels.workgroup_size": Tunable(
         *(128, 64, (), ""),

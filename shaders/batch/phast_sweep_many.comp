@@ -1,5 +1,5 @@
-// Downward sweep for many searches: one level of it, with an invocation for each node and four searches, or small trees,
-// with an invocation for each tree and four searches, which goes from node to node. The invocations of a node lie side
+// Downward sweep for many searches: one level of it, with an invocation for each node and four searches, or small subtrees,
+// with an invocation for each subtree and four searches, which goes from node to node. The invocations of a node lie side
 // by side, so that its arcs are read once for all of them. A node has few arcs; most of the time goes into reads that
 // wait for each other. The first arcs of a node are therefore in its record, and further ones are read together with the
 // distances of those before them. Distances lie in tiles.
@@ -14,7 +14,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(constant_id = 4) const uint ARE_TREES = 0;
+layout(constant_id = 4) const uint ARE_SUBTREES = 0;
 // Of each node: rank, row in tiles, first arc, and number of arcs with the level.
 layout(std430, binding = 0) readonly restrict buffer Nodes { uvec4 nodes[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // rank of the ancestor, weight
@@ -22,12 +22,12 @@ layout(std430, binding = 2) restrict buffer Distances { uvec4 dist[]; };
 layout(std430, binding = 4) readonly restrict buffer RowOf { uint row_of[]; };       // in tiles, of each rank
 layout(std430, binding = 5) readonly restrict buffer Heads { uvec4 heads[]; };       // of first arcs, as rows in tiles
 layout(std430, binding = 6) readonly restrict buffer Weights { uvec4 weights[]; };   // of the same
-layout(std430, binding = 7) readonly restrict buffer Firsts { uint first_of[]; };    // node of each tree
+layout(std430, binding = 7) readonly restrict buffer Firsts { uint first_of[]; };    // node of each subtree
 layout(std430, binding = 8) readonly restrict buffer UpwardLabelsBuffer { UpwardLabels upward_labels[]; };
 layout(std430, binding = 9) readonly restrict buffer LabelDistances { uint label_distances[]; };
 
 layout(push_constant) uniform Push {
-    uint begin;  // nodes of the level, or trees
+    uint begin;  // nodes of the level, or subtrees
     uint end;
     uint num_rows;
     uint num_tiles;
@@ -88,13 +88,13 @@ void sweep(uint i, uint base, uint stride, uint search, bool may_have_labels) {
 }
 
 void main() {
-    const uint QUADS = SEARCHES / 4, ABREAST = WORKGROUP_SIZE / QUADS;  // nodes, or trees
+    const uint QUADS = SEARCHES / 4, ABREAST = WORKGROUP_SIZE / QUADS;  // nodes, or subtrees
     uint parts = (end - begin + ABREAST - 1) / ABREAST, quad = gl_LocalInvocationIndex % QUADS;
     for (uint part = gl_WorkGroupID.x; part < parts * num_tiles; part += gl_NumWorkGroups.x) {
         uint tile = part / parts, i = begin + part % parts * ABREAST + gl_LocalInvocationIndex / QUADS;
         if (i >= end) continue;
         uint base = tile * num_rows * QUADS + quad, search = tile * SEARCHES + 4 * quad;
-        if (ARE_TREES == 0) {
+        if (ARE_SUBTREES == 0) {
             sweep(i, base, QUADS, search, true);
         } else {
             // The invocation reads what it has written itself, and what earlier dispatches have.

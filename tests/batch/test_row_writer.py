@@ -17,12 +17,12 @@ from vkssp.gpu.device import Device
 from vkssp.solver.tables import rows
 
 
-@pytest.fixture(params=[0, 4, 32], ids="trees of {}".format)
+@pytest.fixture(params=[0, 4, 32], ids="subtrees of {}".format)
 def sweeping(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Open a device that computes leaves where it writes rows, and sweeps by levels or also by trees."""
+    """Open a device that computes leaves where it writes rows, and sweeps by levels or also by subtrees."""
     with open_device() as device:
-        trees = {"sweeps.tree_nodes": request.param, "sweeps.tree_invocations": 1}
-        device.tuned = {**device.tuned, "sweeps.leaves": 1, **trees}
+        subtrees = {"sweeps.subtree_nodes": request.param, "sweeps.subtree_invocations": 1}
+        device.tuned = {**device.tuned, "sweeps.leaves": 1, **subtrees}
         yield device
 
 

@@ -20,19 +20,19 @@ def hierarchy_of(graph: Graph) -> Hierarchy:
 
 
 def check_order(hierarchy: Hierarchy, swept: np.ndarray, most: int, tiers: int) -> tuple[int, int]:
-    """Check an order, and return the numbers of tiers and trees."""
+    """Check an order, and return the numbers of tiers and subtrees."""
     order = sweep_order(hierarchy, swept.astype(np.uint32), most, tiers)
     assert np.array_equal(np.sort(order.rank), swept)
     sizes = np.diff(order.first.astype(np.int64))
     assert (sizes > 0).all() and (sizes <= most).all() and order.first[-1] == len(swept)
     dispatches = [list(range(begin, end)) for begin, end in order.levels]
     numbers = np.repeat(np.arange(len(order.levels)), [end - begin for begin, end in order.levels])
-    # A dispatch and a tree, or a dispatch and a node of its own, of each node.
+    # A dispatch and a subtree, or a dispatch and a node of its own, of each node.
     of_node = [(int(number), place) for place, number in enumerate(numbers)]
     for tier, (begin, end) in enumerate(order.tiers):
         assert begin < end
-        for tree in range(begin, end):
-            of_node += [(len(dispatches) + tier, tree)] * int(sizes[tree])
+        for subtree in range(begin, end):
+            of_node += [(len(dispatches) + tier, subtree)] * int(sizes[subtree])
     assert len(of_node) == len(swept) and [end for _, end in order.tiers][-1:] in ([], [len(sizes)])
     place_of = {int(rank): place for place, rank in enumerate(order.rank)}
     for place, rank in enumerate(order.rank.tolist()):
@@ -40,8 +40,8 @@ def check_order(hierarchy: Hierarchy, swept: np.ndarray, most: int, tiers: int) 
         first, count = int(hierarchy.first_ancestor[group]), int(hierarchy.num_ancestors[group])
         for ancestor in hierarchy.ancestor[first : first + count].tolist():
             above = place_of[ancestor]
-            is_same_tree = of_node[above] == of_node[place] and of_node[place][0] >= len(dispatches)
-            assert of_node[above][0] < of_node[place][0] or (is_same_tree and above < place)
+            is_same = of_node[above] == of_node[place] and of_node[place][0] >= len(dispatches)
+            assert of_node[above][0] < of_node[place][0] or (is_same and above < place)
     return len(order.tiers), len(sizes)
 
 
@@ -58,7 +58,7 @@ def test_nodes_come_after_their_ancestors(most: int, tiers: int) -> None:
             check_order(hierarchy, swept, most, tiers)
 
 
-def test_what_trees_leave_forms_trees_in_turn() -> None:
+def test_what_subtrees_leave_forms_subtrees_in_turn() -> None:
     hierarchy = hierarchy_of(grid(20))
     everything = np.arange(hierarchy.num_nodes)
     assert check_order(hierarchy, everything, 0, 2) == (0, 0)

@@ -1,4 +1,4 @@
-"""Order in which a batch sweeps nodes: by levels at the top of the hierarchy, by small trees below.
+"""Order in which a batch sweeps nodes: by levels at the top of the hierarchy, by small subtrees below.
 
 The arcs to the nodes of a small subtree come mostly from each other and from the same ancestors. So an invocation that
 sweeps a whole subtree, node by node, finds most of the distances in the caches, and waits for no other invocation.
@@ -25,11 +25,11 @@ class SweepOrder(NamedTuple):
     rank : numpy.ndarray
         Rank of each node, shape (nodes,), uint32.
     levels : list of (int, int)
-        Bounds in `rank` of the nodes of each level that are in no tree, without those of levels that have none.
+        Bounds in `rank` of the nodes of each level that are in no subtree, without those of levels that have none.
     tiers : list of (int, int)
-        Bounds in `first` of trees that do not wait for each other, from the top.
+        Bounds in `first` of subtrees that do not wait for each other, from the top.
     first : numpy.ndarray
-        The first node of each tree, and the number of nodes, shape (trees + 1,), uint32.
+        The first node of each subtree, and the number of nodes, shape (subtrees + 1,), uint32.
     """
 
     rank: Uint32s
@@ -39,7 +39,7 @@ class SweepOrder(NamedTuple):
 
 
 def sweep_order(hierarchy: Hierarchy, swept: Uint32s, most: int, tiers: int) -> SweepOrder:
-    """Return the order of some nodes with trees of at most so many of them, in a number of tiers.
+    """Return the order of some nodes with subtrees of at most so many of them, in a number of tiers.
 
     The nodes are given by their ranks, ascending, and all of their ancestors must be among them.
     """
@@ -47,13 +47,13 @@ def sweep_order(hierarchy: Hierarchy, swept: Uint32s, most: int, tiers: int) -> 
     bounds = hierarchy.first_of_level.astype(np.int64)
     parent = hierarchy.supernode[hierarchy.parent].astype(np.int64)  # any for those of the first level, which have none
     left = np.bincount(group, minlength=hierarchy.num_supernodes)
-    tree = np.full(hierarchy.num_supernodes, -1)  # the number of its root, and those of upper tiers come first
+    subtree = np.full(hierarchy.num_supernodes, -1)  # the number of its root, and those of upper tiers come first
     for tier in reversed(range(tiers)):
         root = _roots(parent, bounds, left, most)
         taken = (root >= 0) & (left > 0)
-        tree[taken] = tier * hierarchy.num_supernodes + root[taken]
+        subtree[taken] = tier * hierarchy.num_supernodes + root[taken]
         left[taken] = 0
-    of_node = tree[group]
+    of_node = subtree[group]
     order = np.argsort(of_node, kind="stable")
     of_node, rank = of_node[order], swept[order]
     first = int(np.searchsorted(of_node, 0)) + np.flatnonzero(np.diff(of_node[of_node >= 0], prepend=-1))

@@ -18,10 +18,10 @@ from vkssp.resource import Resource
 NODE_BYTES = 52
 # Bytes of a node in each buffer of records; storage buffers of the kernels.
 _PART_BYTES, _BINDINGS = 16, 10
-# Tiers of trees.
+# Tiers of subtrees.
 _TIERS = 2
 # Specialization constants, see shaders/include/swept.glsl and shaders/batch/phast_sweep_many.comp.
-_SOME_CONSTANT, _TREES_CONSTANT = 3, 4
+_SOME_CONSTANT, _SUBTREES_CONSTANT = 3, 4
 
 
 class Sweeps(Resource):
@@ -68,15 +68,15 @@ class Sweeps(Resource):
         super().__init__(owner)
         device = self.device = customized.device
         self._num_rows, self._tile, self._size, self._num_swept = num_rows, tile, size, len(swept)
-        most, tiers = device.tuned["sweeps.tree_nodes"], _TIERS
+        most, tiers = device.tuned["sweeps.subtree_nodes"], _TIERS
         order = sweep_order(customized.hierarchy, swept, most, tiers)
-        if (len(order.first) - 1) * (tile // 4) * num_tiles < device.tuned["sweeps.tree_invocations"]:
+        if (len(order.first) - 1) * (tile // 4) * num_tiles < device.tuned["sweeps.subtree_invocations"]:
             order = sweep_order(customized.hierarchy, swept, 0, 0)
         self._levels, self._tiers = order.levels, order.tiers
         self.num_dispatches = len(order.levels) + len(order.tiers)
         rows = self._upload("the rows of ranks", np.zeros(1, np.uint32) if row_of is None else row_of)
         ranks = self._upload("the ranks of swept nodes", order.rank)
-        first_of = self._upload("the first nodes of trees", order.first)
+        first_of = self._upload("the first nodes of subtrees", order.first)
         nodes, heads, weights = (
             Buffer(device, _PART_BYTES * len(swept), name=f"the {name} of swept nodes", owner=self)
             for name in ("records", "heads", "weights")
@@ -88,9 +88,12 @@ class Sweeps(Resource):
         )
         self._kernels = [
             self._kernel(
-                customized, "phast_sweep_many", 6, {**are_some, SEARCHES_CONSTANT: tile, _TREES_CONSTANT: are_trees}
+                customized,
+                "phast_sweep_many",
+                6,
+                {**are_some, SEARCHES_CONSTANT: tile, _SUBTREES_CONSTANT: are_subtrees},
             )
-            for are_trees in range(2 if order.tiers else 1)
+            for are_subtrees in range(2 if order.tiers else 1)
         ]
         self._given: tuple[Array, ...] = (nodes, customized.arcs, tiles, overflow, rows, heads, weights, first_of)
 
@@ -115,7 +118,7 @@ class Sweeps(Resource):
         return buffer
 
     def on(self, labels: Buffer, distances: Buffer) -> list[Bindings]:
-        """Return the kernels for levels, and for trees if there are any, bound to upward labels and their distances."""
+        """Return the kernels for levels, and for subtrees if there are any, bound to upward labels with distances."""
         return [kernel.on(*self._given, labels, distances) for kernel in self._kernels]
 
     def record_records(self, recording: Recording) -> None:
