@@ -247,7 +247,7 @@ TUNABLES: dict[str, Tunable] = {
         "whether leaves are computed with the rows, if these are to all nodes: memory bounds a GPU",
     ),
     "sweeps.subtree_nodes": Tunable(
-        *(16, 32, (0, 8, 16, 32, 64, 128), "rows"),
+        *(32, 32, (0, 8, 16, 32, 64, 128), "rows"),
         "most nodes of the subtrees that one invocation sweeps for four searches: caches hold what it reads; 0 sweeps "
         "level by level",
     ),

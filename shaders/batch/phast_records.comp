@@ -28,10 +28,8 @@ void main() {
     for (uint i = gl_GlobalInvocationID.x; i < num_swept; i += stride) {
         uint rank = ranks[i];
         uvec2 range = PAIR(rows, rank);
-        // Sweeps read all of a record's arcs, without asking. Those that there are not repeat the first one, or else come
-        // from the node itself, and lead nowhere.
-        uint row = row_at(rank);
-        uvec4 head = uvec4(row), weight = uvec4(UNREACHABLE);
+        // Sweeps read all of a record's arcs, without asking. Those that there are not repeat the first, and lead nowhere.
+        uvec4 head = uvec4(0), weight = uvec4(UNREACHABLE);
         for (uint k = 0; k < RECORD_ARCS; ++k) {
             if (k < range.y) {
                 uvec2 arc = PAIR(arcs, range.x + k);
@@ -41,7 +39,7 @@ void main() {
                 head[k] = head[0];
             }
         }
-        nodes[i] = uvec4(rank, row, range.x, range.y | SUPERNODE(supernode_of[rank]).level << LEVEL_SHIFT);
+        nodes[i] = uvec4(rank, row_at(rank), range.x, range.y | SUPERNODE(supernode_of[rank]).level << LEVEL_SHIFT);
         heads[i] = head;
         weights[i] = weight;
     }

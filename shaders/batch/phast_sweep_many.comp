@@ -35,73 +35,74 @@ layout(push_constant) uniform Push {
     uint seeds_each;
 };
 
-// Whether the supernode of a node is on the path from a seed of four searches to the root. If not, no node below it is.
-bool has_labels(uvec4 node, uint search) {
-    bool found = false;
+void read_labels(inout uvec4 least, uint rank, uint level, uint search) {
     for (uint seed = 0; seed < seeds_each; ++seed) {
-        uint where = upward_labels_of(node.w >> LEVEL_SHIFT, seed, seeds_each, search, num_searches);
-        found = found || any(lessThan(node.x - upward_labels[where].first_node, upward_labels[where].size));
-    }
-    return found;
-}
-
-uvec4 least_label(uvec4 node, uint search) {
-    uvec4 least = uvec4(UNREACHABLE);
-    for (uint seed = 0; seed < seeds_each; ++seed) {
-        uint where = upward_labels_of(node.w >> LEVEL_SHIFT, seed, seeds_each, search, num_searches);
-        uvec4 place = node.x - upward_labels[where].first_node;
+        uint where = upward_labels_of(level, seed, seeds_each, search, num_searches);
+        uvec4 place = rank - upward_labels[where].first_node;
         bvec4 is_on_path = lessThan(place, upward_labels[where].size);
         if (!any(is_on_path)) continue;
-        place += upward_labels[where].first;
-        for (uint i = 0; i < 4; ++i) {
-            if (is_on_path[i]) least[i] = min(least[i], label_distances[place[i]]);
+        uvec4 label = upward_labels[where].first + place;
+        for (uint j = 0; j < 4; ++j) {
+            if (is_on_path[j]) least[j] = min(least[j], label_distances[label[j]]);
         }
     }
-    return least;
 }
 
-// Sweep a node for four searches, which have their distances in every `stride`-th item of dist[] from `base` on.
-void sweep(uint i, uint base, uint stride, uint search, bool may_have_labels) {
-    uvec4 node = nodes[i], head = heads[i], weight = weights[i];
-    uvec4 least = uvec4(UNREACHABLE), all_from = uvec4(UNREACHABLE);
-    uint count = node.w & COUNT_MASK, end_of_arcs = max(count, 1);
-    for (uint k = 0; k < end_of_arcs; k += RECORD_ARCS) {
-        uvec4 from[RECORD_ARCS], of_arc = weight;
-        for (uint j = 0; j < RECORD_ARCS; ++j) from[j] = dist[base + head[j] * stride];
-        uint next = k + RECORD_ARCS;
-        if (next < count) {
-            // The last arc may be read several times.
-            for (uint j = 0; j < RECORD_ARCS; ++j) {
-                uvec2 arc = PAIR(arcs, node.z + min(next + j, count - 1));
-                head[j] = ARE_SOME != 0 ? row_of[arc.x] : arc.x;
-                weight[j] = arc.y;
-            }
-        }
-        for (uint j = 0; j < RECORD_ARCS; ++j) {
-            least = lesser(least, from[j], of_arc[j]);
-            all_from &= from[j];
-        }
+// Whether the supernode of a node is on the path from a seed of four searches to the root. If not, no node below it is.
+bool is_on_path(uint rank, uint level, uint search) {
+    bool found = false;
+    for (uint seed = 0; seed < seeds_each; ++seed) {
+        uint where = upward_labels_of(level, seed, seeds_each, search, num_searches);
+        found = found || any(lessThan(rank - upward_labels[where].first_node, upward_labels[where].size));
     }
-    if (may_have_labels) least = min(least, least_label(node, search));
-    dist[base + node.y * stride] = least;
-    if (count != 0) report_overflow(least, all_from, search);
+    return found;
 }
 
 void main() {
     const uint QUADS = SEARCHES / 4, ABREAST = WORKGROUP_SIZE / QUADS;  // nodes, or subtrees
     uint parts = (end - begin + ABREAST - 1) / ABREAST, quad = gl_LocalInvocationIndex % QUADS;
     for (uint part = gl_WorkGroupID.x; part < parts * num_tiles; part += gl_NumWorkGroups.x) {
-        uint tile = part / parts, i = begin + part % parts * ABREAST + gl_LocalInvocationIndex / QUADS;
-        if (i >= end) continue;
+        uint tile = part / parts, number = begin + part % parts * ABREAST + gl_LocalInvocationIndex / QUADS;
+        if (number >= end) continue;
+        uint i = number, last = number + 1;
+        if (ARE_SUBTREES != 0) {
+            i = first_of[number];
+            last = first_of[number + 1];
+        }
         uint base = tile * num_rows * QUADS + quad, search = tile * SEARCHES + 4 * quad;
-        if (ARE_SUBTREES == 0) {
-            sweep(i, base, QUADS, search, true);
-        } else {
-            // The invocation reads what it has written itself, and what earlier dispatches have.
-            uint last = first_of[i + 1];
-            i = first_of[i];
-            bool may_have_labels = has_labels(nodes[i], search);
-            for (; i < last; ++i) sweep(i, base, QUADS, search, may_have_labels);
+        uvec4 node = nodes[i], head = heads[i], weight = weights[i];
+        bool has_labels = ARE_SUBTREES == 0 || is_on_path(node.x, node.w >> LEVEL_SHIFT, search);
+        // The invocation reads what it has written itself, and what earlier dispatches have.
+        while (true) {
+            ++i;
+            uint count = node.w & COUNT_MASK;
+            uvec4 least = uvec4(UNREACHABLE), all_from = uvec4(UNREACHABLE);
+            for (uint k = RECORD_ARCS; count != 0; k += RECORD_ARCS) {
+                uvec4 from[RECORD_ARCS];
+                for (uint j = 0; j < RECORD_ARCS; ++j) from[j] = dist[base + head[j] * QUADS];
+                uvec4 of_arc = weight;
+                bool has_more = k < count;
+                if (has_more) {
+                    // The last arc may be read several times.
+                    for (uint j = 0; j < RECORD_ARCS; ++j) {
+                        uvec2 arc = PAIR(arcs, node.z + min(k + j, count - 1));
+                        head[j] = ARE_SOME != 0 ? row_of[arc.x] : arc.x;
+                        weight[j] = arc.y;
+                    }
+                }
+                for (uint j = 0; j < RECORD_ARCS; ++j) {
+                    least = lesser(least, from[j], of_arc[j]);
+                    all_from &= from[j];
+                }
+                if (!has_more) break;
+            }
+            if (has_labels) read_labels(least, node.x, node.w >> LEVEL_SHIFT, search);
+            dist[base + node.y * QUADS] = least;
+            report_overflow(least, all_from, search);
+            if (i >= last) break;
+            node = nodes[i];
+            head = heads[i];
+            weight = weights[i];
         }
     }
 }

@@ -18,8 +18,6 @@ from vkssp.resource import Resource
 NODE_BYTES = 52
 # Bytes of a node in each buffer of records; storage buffers of the kernels.
 _PART_BYTES, _BINDINGS = 16, 10
-# Tiers of subtrees.
-_TIERS = 2
 # Specialization constants, see shaders/include/swept.glsl and shaders/batch/phast_sweep_many.comp.
 _SOME_CONSTANT, _SUBTREES_CONSTANT = 3, 4
 
@@ -68,12 +66,13 @@ class Sweeps(Resource):
         super().__init__(owner)
         device = self.device = customized.device
         self._num_rows, self._tile, self._size, self._num_swept = num_rows, tile, size, len(swept)
-        most, tiers = device.tuned["sweeps.subtree_nodes"], _TIERS
-        order = sweep_order(customized.hierarchy, swept, most, tiers)
-        if (len(order.first) - 1) * (tile // 4) * num_tiles < device.tuned["sweeps.subtree_invocations"]:
-            order = sweep_order(customized.hierarchy, swept, 0, 0)
-        self._levels, self._tiers = order.levels, order.tiers
-        self.num_dispatches = len(order.levels) + len(order.tiers)
+        order = sweep_order(customized.hierarchy, swept, device.tuned["sweeps.subtree_nodes"])
+        num_subtrees = len(order.first) - 1
+        if num_subtrees * (tile // 4) * num_tiles < device.tuned["sweeps.subtree_invocations"]:
+            order, num_subtrees = sweep_order(customized.hierarchy, swept, 0), 0
+        # The dispatches of each kernel.
+        self._spans = [order.levels, [(0, num_subtrees)]] if num_subtrees else [order.levels]
+        self.num_dispatches = sum(map(len, self._spans))
         rows = self._upload("the rows of ranks", np.zeros(1, np.uint32) if row_of is None else row_of)
         ranks = self._upload("the ranks of swept nodes", order.rank)
         first_of = self._upload("the first nodes of subtrees", order.first)
@@ -93,7 +92,7 @@ class Sweeps(Resource):
                 6,
                 {**are_some, SEARCHES_CONSTANT: tile, _SUBTREES_CONSTANT: are_subtrees},
             )
-            for are_subtrees in range(2 if order.tiers else 1)
+            for are_subtrees in range(len(self._spans))
         ]
         self._given: tuple[Array, ...] = (nodes, customized.arcs, tiles, overflow, rows, heads, weights, first_of)
 
@@ -145,7 +144,7 @@ class Sweeps(Resource):
             Number of searches that there are labels for, and of seeds of each.
         """
         abreast = self._size // (self._tile // 4)
-        for kernel, spans in zip(kernels, (self._levels, self._tiers), strict=False):
+        for kernel, spans in zip(kernels, self._spans, strict=True):
             recording.bind(kernel)
             for begin, end in spans:
                 recording.push(kernel, begin, end, self._num_rows, num_tiles, num_searches, seeds_each)
