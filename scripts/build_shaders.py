@@ -77,6 +77,7 @@ VARIANTS = {
                 "phast_sweep_many",
                 "phast_records",
                 "phast_leaf_rows",
+                "phast_column_arcs",
             ),
         ),
     ),

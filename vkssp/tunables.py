@@ -242,9 +242,15 @@ TUNABLES: dict[str, Tunable] = {
         *(1024, 32, (32, 128, 256, 512, 1024), "rows"),
         "trees in one batch: each arc is read once for a tile of them; more gain little, and rows come later",
     ),
+    "rows.workgroup_size": Tunable(
+        *(512, 64, (64, 128, 256, 512), "rows"),
+        "four searches of a column for each invocation; on a GPU as many as the piece of columns and searches has",
+        "workgroup_size",
+        power_of_two=True,
+    ),
     "sweeps.leaves": Tunable(
-        *(1, 0, (0, 1), "rows"),
-        "whether leaves are computed with the rows, if these are to all nodes: memory bounds a GPU",
+        *(1, 1, (0, 1), "rows"),
+        "whether leaves are computed with the rows, if these are to all nodes: less is read and written",
     ),
     "sweeps.subtree_nodes": Tunable(
         *(32, 32, (0, 8, 16, 32, 64, 128), "rows"),

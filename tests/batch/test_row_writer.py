@@ -74,6 +74,25 @@ def test_rows_with_leaves(sweeping: Device) -> None:
             check_rows(Graph(graph.first_out, graph.head, weight), solver)
 
 
+@pytest.mark.parametrize("size", [64, 512])
+def test_tiles_of_many_searches(sweeping: Device, size: int) -> None:
+    sweeping.tuned = {**sweeping.tuned, "sweeps.searches": 256, "rows.workgroup_size": size}
+    rng = np.random.default_rng(size)
+    tails, heads = rng.integers(0, 100, (2, 600))  # leaves with more arcs than a record holds
+    graph = Graph.from_edges(tails, heads, rng.integers(2**30, 2**30 + 2**27, 600), num_nodes=103)
+    sources = rng.integers(0, 103, 200)
+    with Solver(prepare(graph), "phast", sweeping) as solver, Solver(graph, "dijkstra", "cpu") as reference:
+        leaves = leaves_of(solver.graph.hierarchy)  # type: ignore[arg-type]
+        customized = hierarchy_of(solver.session.shared.graph)  # type: ignore[arg-type]
+        assert customized.downward_arcs()[0][leaves, 1].max() > 4
+        for limit in (2**30 + 2**26, 2**32 - 2):
+            found, expected = (one.distances(sources, limit=limit) for one in (solver, reference))
+            assert np.array_equal(found, expected)
+        expected_rows, found_rows = answer(reference, sources), answer(solver, sources)
+        assert (found_rows is None) == (expected_rows is None)
+        assert found_rows is None or expected_rows is None or np.array_equal(found_rows, expected_rows)
+
+
 def test_wanted_nodes_other_than_all(sweeping: Device) -> None:
     graph = grid(13)
     with Solver(prepare(graph), "phast", sweeping) as solver:

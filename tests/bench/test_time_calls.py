@@ -67,7 +67,7 @@ def test_calls_are_timed(
     assert all(row["name"] in told for row in rows)
     kernels = {row["name"]: row["stages_ms"] for row in rows if "stages_ms" in row}
     assert {"phast_upward", "phast_sweep"} <= kernels["a tree by levels, searched"].keys()
-    assert {"phast_upward_many", "phast_sweep_many", "phast_rows"} <= kernels["9 trees, left on the device"].keys()
+    assert {"phast_upward_many", "phast_sweep_many", "phast_leaf_rows"} <= kernels["9 trees, left on the device"].keys()
     assert all(0 < milliseconds < 1000 for of in kernels.values() for milliseconds in of.values())
     submissions = {row["name"]: row["submissions"] for row in rows if "parts_ms" in row}
     assert submissions["a tree by levels, searched"] == submissions["a pair"] == 1

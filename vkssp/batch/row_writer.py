@@ -2,7 +2,8 @@
 
 Half of the nodes of a road network are leaves of its hierarchy: no sweep reads their distances. If the rows are to all
 nodes, sweeps leave them out. They are computed when rows are written, from distances that are read for the rows anyway,
-so that nothing of them is written and read in between.
+so that nothing of them is written and read in between. Their arcs are first put side by side, in the order of columns,
+while the device waits for upward searches; so no weights are kept that may have changed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.engine.arrays import Array
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
@@ -21,6 +23,11 @@ from vkssp.resource import Resource
 
 #: Specialization constant of the shaders: searches of a tile.
 SEARCHES_CONSTANT = 2
+#: Bytes of the first arcs of a column, see shaders/include/column_arcs.glsl.
+RECORD_BYTES = 32
+_DOWN_CONSTANT, _ACROSS_CONSTANT = 4, 5
+# Searches and columns of a workgroup that computes leaves.
+_DOWN, _ACROSS = 32, 64
 # Mark of a leaf, see shaders/include/leaves.glsl; side of the squares that rows are transposed by; invocations for the
 # labels of a supernode.
 _LEAF, _SIDE, _LANES = 0x80000000, 32, 4
@@ -31,6 +38,11 @@ def leaves_of(hierarchy: Hierarchy) -> npt.NDArray[np.bool_]:
     are_leaves = np.ones(hierarchy.num_nodes, np.bool_)
     are_leaves[hierarchy.ancestor] = False
     return are_leaves
+
+
+def has_room(device: Device, num_columns: int) -> bool:
+    """Return whether the records of the arcs of so many columns fit into a buffer."""
+    return RECORD_BYTES * num_columns <= device.limits.buffer
 
 
 def are_all(wanted: Uint32s, num_nodes: int) -> bool:
@@ -84,10 +96,12 @@ class RowWriter(Resource):
         self.num_rows, self.limit, self.size, self.num_wanted = num_rows, limit, size, len(columns)
         self.num_levels, self.labels = customized.hierarchy.num_levels, None
         self._given: list[Array] = [tiles]
+        # Searches and columns of a workgroup.
+        self.down = self.across = _SIDE
         shader, constants, more = "phast_rows", {SEARCHES_CONSTANT: tile}, dict[int, int]()
+        row_size, piece = size, 4 * _SIDE * (_SIDE + 1)
+        self._column_arcs: Bindings | None = None
         if leaves is not None:
-            shader, more = customized.shader("phast_leaf_rows")
-            self._given = [customized.rows, customized.arcs, tiles, overflow]
             column_of = np.empty_like(columns)
             column_of[columns] = np.arange(len(columns), dtype=np.uint32)
             column_of[leaves] |= np.uint32(_LEAF)
@@ -102,30 +116,58 @@ class RowWriter(Resource):
                 constants=constants,
                 owner=self,
             )
-        self._columns = self._upload("what is wanted", columns)
-        # Searches and columns of a workgroup.
-        self.down = self.across = _SIDE
-        piece = _SIDE * (_SIDE + 1)
+        self._given.append(self._upload("what is wanted", columns))
         if leaves is not None:
-            quads = min(tile // 4, max(1, size // _SIDE))
-            self.down, self.across = tile, size // quads
-            piece = self.across * (4 * quads + 1)
+            down = min(tile, _DOWN)
+            self.down, self.across = tile, _ACROSS
+            shader, more = customized.shader("phast_leaf_rows")
+            self._given = self._with_records(customized, overflow, more | constants)
+            more = more | {_DOWN_CONSTANT: down, _ACROSS_CONSTANT: _ACROSS}
+            most = min(device.tuned["rows.workgroup_size"], device.limits.workgroup_size)
+            row_size = min(1 << most.bit_length() - 1, _ACROSS * down // 4)
+            piece = _ACROSS * (4 * (down + 4) + RECORD_BYTES)
         self.rows = Kernel(
             device,
             shader,
-            bindings=len(self._given) + 2,
+            bindings=len(self._given) + 1,
             push_constants=5,
-            workgroup_size=size,
+            workgroup_size=row_size,
             constants={**constants, **more},
-            shared_bytes=4 * piece,
+            shared_bytes=piece,
             owner=self,
         )
+
+    def _with_records(
+        self, customized: CustomizedHierarchy, overflow: Buffer, constants: dict[int, int]
+    ) -> list[Array]:
+        """Return what the kernel of leaves and columns works on; make the records of columns, and their kernel."""
+        tiles, columns = self._given
+        rows, arcs = customized.rows, customized.arcs
+        records = Buffer(self.device, RECORD_BYTES * self.num_wanted, name="the arcs of columns", owner=self)
+        kernel = Kernel(
+            self.device,
+            customized.shader("phast_column_arcs")[0],
+            bindings=4,
+            push_constants=1,
+            workgroup_size=self.size,
+            constants=constants,
+            owner=self,
+        )
+        self._column_arcs = kernel.on(rows, arcs, columns, records, owner=self)
+        return [rows, arcs, tiles, overflow, columns, records]
 
     def _upload(self, name: str, values: Uint32s) -> Buffer:
         buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
         if values.nbytes:
             buffer.write(values)
         return buffer
+
+    def record_columns(self, recording: Recording) -> None:
+        """Record the commands that put the arcs of columns side by side, if leaves are to be computed."""
+        if self._column_arcs is not None:
+            recording.bind(self._column_arcs)
+            recording.push(self._column_arcs, self.num_wanted)
+            recording.dispatch(min(-(-self.num_wanted // self.size), self.device.limits.workgroups))
 
     def on(self, rows: Buffer, labels: Buffer, distances: Buffer, seeds_each: int, searches: int) -> WrittenRows:
         """Return the kernels bound to a buffer of rows.
@@ -143,7 +185,7 @@ class RowWriter(Resource):
 
     def bound_to(self, rows: Buffer, labels: Buffer, distances: Buffer, owner: Resource) -> list[Bindings]:
         """Return the kernel that writes rows, bound to a buffer, and the one of labels, if there is one."""
-        found = [self.rows.on(*self._given, self._columns, rows, owner=owner)]
+        found = [self.rows.on(*self._given, rows, owner=owner)]
         if self.labels is not None:
             found.append(self.labels.on(labels, distances, self._column_of, rows, owner=owner))
         return found

@@ -22,7 +22,7 @@ from vkssp.batch.aggregation import Aggregation, words_of
 from vkssp.batch.batch_sums import BatchSums, Sums
 from vkssp.batch.device_rows import DeviceRows
 from vkssp.batch.node_sums import NodeSumsBatch
-from vkssp.batch.row_writer import SEARCHES_CONSTANT, RowWriter, WrittenRows, are_all, leaves_of
+from vkssp.batch.row_writer import RECORD_BYTES, SEARCHES_CONSTANT, RowWriter, WrittenRows, are_all, has_room, leaves_of
 from vkssp.batch.sweeps import NODE_BYTES, Sweeps
 from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
 from vkssp.cch.customized import STATUS_WORDS, check_loops
@@ -103,7 +103,7 @@ def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int, aggregates: Aggre
         rows, words = min(rows, most_searches(loads)), state_words(loads)
     each = 4 * words * num_nodes + 8 * max(1, wanted) + 2 * seeds + distances + labels
     largest = max(4 * max(1, words - 2) * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, distances, labels)
-    free = int(MOST_MEMORY * device.free_bytes()) - NODE_BYTES * num_nodes
+    free = int(MOST_MEMORY * device.free_bytes()) - NODE_BYTES * num_nodes - RECORD_BYTES * wanted
     fitting = min(max(0, free) // each, device.limits.buffer // largest)
     most = min(rows, fitting, device.tuned["sweeps.searches"])
     if most > TILE:
@@ -180,7 +180,8 @@ class SweepBatch(Resource):
             row_of[needed] = np.arange(len(needed), dtype=np.uint32)
         leaves, swept = None, needed
         makes_rows = self.aggregates is None and not is_part
-        if makes_rows and device.tuned["sweeps.leaves"] and are_all(wanted, hierarchy.num_nodes):
+        leaves_wait = makes_rows and device.tuned["sweeps.leaves"] and has_room(device, len(wanted))
+        if leaves_wait and are_all(wanted, hierarchy.num_nodes):
             leaves = leaves_of(hierarchy)
             swept = np.flatnonzero(~leaves).astype(np.uint32)
         self._tile = tile = tile_of(self.searches)
@@ -323,7 +324,10 @@ class SweepBatch(Resource):
             recording.bind(upward)
             recording.push(upward, all_searches, self._seeds_each, self._nodes_each)
             recording.dispatch(min(searches * self._seeds_each, self._most_upward))
-            self._sweeps.record_records(recording)  # beside the upward searches, which mostly wait
+            # Beside the upward searches, which mostly wait.
+            self._sweeps.record_records(recording)
+            if self.aggregates is None:
+                self._writer.record_columns(recording)
             recording.barrier()
             self._sweeps.record(recording, self._bound, num_tiles, all_searches, self._seeds_each)
             if self._sums is not None and sums is not None:
