@@ -2,7 +2,8 @@
 // unpacked with the same weights. A workgroup does this for all arcs from a node to its ancestors. It looks at all
 // triangles of such an arc and a node below both of its ends. Weights after basic customization are those of paths over
 // nodes below both ends. So each path has one triangle, that with the highest node between, and an arc whose perfect
-// weight is smaller stands for no path. Of an arc that stands for several paths, or for none, only that is stored.
+// weight is smaller stands for no path. Of an arc that stands for none only that is stored. If it stands for several, all
+// of them go to a list, from which lower_ties.comp chooses.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -22,16 +23,15 @@ layout(std430, binding = 5) readonly restrict buffer Below { uint below[]; };
 layout(std430, binding = 6) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 7) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
 layout(std430, binding = 8) readonly restrict buffer Ancestors { uint ancestors[]; };  // ranks
-// For each word of WEIGHT, that is each direction of each arc, the words of both arcs in the order of the path; or the
-// place of an arc of the graph in arcs_in[] and IS_ARC; or 0 and HAS_SEVERAL or HAS_NONE. The twins are in
-// phast_unique.comp.
 layout(std430, binding = 9) coherent buffer Lower { uvec2 lower[]; };
-const uint IS_ARC = 0xFFFFFFFFu, HAS_SEVERAL = 0xFFFFFFFEu, HAS_NONE = 0xFFFFFFFDu;
+#define TIES_BINDING 11
+#include "lower_arcs.glsl"
 
 layout(push_constant) uniform Push {
     uint num_nodes;
     uint begin;  // ranks of the nodes of this dispatch
     uint end;
+    uint room;  // for ties
 };
 
 // By depth, for the ancestors of the node: number of its arc there, times 16; then a bit for an upward triangle, another
@@ -39,9 +39,13 @@ layout(push_constant) uniform Push {
 shared uint columns[HEIGHT];
 
 void keep(uint depth, uint direction, uint first, uvec2 words) {
-    uint bit = 1u << 2 * direction, before = atomicOr(columns[depth], bit);
-    if ((before & bit) != 0) atomicOr(columns[depth], 2 * bit);
-    else lower[2 * (first + before / 16) + direction] = words;
+    uint bit = 1u << 2 * direction, before = atomicOr(columns[depth], bit), word = 2 * (first + before / 16) + direction;
+    if ((before & bit) == 0) {
+        lower[word] = words;
+        return;
+    }
+    atomicOr(columns[depth], 2 * bit);
+    put_tie(word, words, room);
 }
 
 bool fits(uint one, uint other, uint sum) {
@@ -108,16 +112,19 @@ void main() {
             uvec2 sums = basic[first + k], least = perfect[first + k];
             for (uint direction = 0; direction < 2; ++direction) {
                 uint bits = columns[depth] >> 2 * direction & 3, sum = sums[direction], arc = NO_INDEX;
-                if (sum != least[direction]) {
-                    lower[2 * (first + k) + direction] = uvec2(0, HAS_NONE);
+                uint word = 2 * (first + k) + direction;
+                if (sum != least[direction] || sum == UNREACHABLE) {
+                    lower[word] = uvec2(0, HAS_NONE);
                     continue;
                 }
-                if (sum != UNREACHABLE && bits < 2) {
-                    arc = direction == 0 ? arc_of(node, above, sum) : arc_of(above, node, sum);
-                }
+                arc = direction == 0 ? arc_of(node, above, sum) : arc_of(above, node, sum);
                 if (bits == 1 && arc == NO_INDEX) continue;
-                bool is_arc = bits == 0 && arc != NO_INDEX;
-                lower[2 * (first + k) + direction] = is_arc ? uvec2(arc, IS_ARC) : uvec2(0, HAS_SEVERAL);
+                if (bits == 0) {
+                    lower[word] = arc == NO_INDEX ? uvec2(NO_INDEX, HAS_SEVERAL) : uvec2(arc, IS_ARC);
+                    continue;
+                }
+                if (arc != NO_INDEX) put_tie(word, uvec2(arc, IS_ARC), room);
+                lower[word] = uvec2(put_tie(word, lower[word], room), HAS_SEVERAL);
             }
         }
         barrier();

@@ -15,7 +15,8 @@ layout(constant_id = 2) const uint ROOM = 8192;   // words of shared memory, at 
 layout(std430, binding = 0) readonly restrict buffer Searches { uvec4 searches[]; };
 // by pair, side and depth: rank, distance; then the tracks, see tracks.glsl
 layout(std430, binding = 1) readonly restrict buffer UpwardLabels { uvec4 labels[]; };
-layout(std430, binding = 2) readonly restrict buffer Lower { uvec2 lower[]; };  // see lower_arcs.comp
+layout(std430, binding = 2) readonly restrict buffer Lower { uvec2 lower[]; };  // see lower_arcs.glsl
+#include "lower_arcs.glsl"
 layout(std430, binding = 3) readonly restrict buffer ArcIds { uint arc_ids[]; };  // by place among the incoming arcs
 // See phast_path.comp; memory of the host.
 layout(std430, binding = 4) writeonly restrict buffer Results { uint results[]; };
@@ -29,9 +30,8 @@ layout(push_constant) uniform Push {
     uint is_alone;  // whether nothing unpacks other paths in this submission; if so, they have the result HAS_TIES, else 0
 };
 
-// The twins of RESULT, MOST_SLOTS and the values of `done` in vkssp/cch/unpack.py, and of those in lower_arcs.comp.
+// The twins of RESULT, MOST_SLOTS and the values of `done` in vkssp/cch/unpack.py.
 const uint RESULT_WORDS = 6, MOST_SLOTS = 128, DONE = 1, LEFT = 3, HAS_TIES = 5;
-const uint IS_ARC = 0xFFFFFFFFu, HAS_SEVERAL = 0xFFFFFFFEu, HAS_NONE = 0xFFFFFFFDu;
 
 // Words of `pool` while arcs of the hierarchy are found: by side and depth the arc that leads up to there, if one does:
 // its lower depth, and its place among the arcs times 65,536; a bit for each depth of each side whether arcs lead up to

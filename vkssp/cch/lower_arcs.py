@@ -7,6 +7,9 @@ from then on. Both directions of an arc have two words each, so that they take t
 
 Perfect customization loses which arcs stand for a path below their ends: others have the weight of a path above. So
 basic customization is done again, into a buffer of its own.
+
+An arc may stand for several paths that are equally short. All of them are listed, and then the one is chosen that other
+algorithms find, arcs by arcs from the lowest ones up.
 """
 
 from __future__ import annotations
@@ -28,9 +31,16 @@ from vkssp.locks import ReentrantLock
 from vkssp.resource import Resource
 
 # Storage buffers of the kernel, and its specialization constant for the invocations of a supernode below a node.
-_BINDINGS, _LANES_CONSTANT = 11, 2
+_BINDINGS, _LANES_CONSTANT = 12, 2
 # Bytes of an arc, in one array and with the weights, and largest part of the free memory that they may take.
 _ARC_BYTES, _ALL_BYTES, _MOST_MEMORY = 16, 24, 0.25
+# Bytes of one of several paths that an arc stands for, and how many there is room for: so many, and one more for so many
+# arcs.
+_TIE_BYTES, _TIES = 20, (1 << 12, 16)
+# Stages of their choice, the twins of those in shaders/cch/lower_ties.comp; how often the last two follow each other; and
+# workgroups and invocations of each.
+_LINK, _CHOOSE, _WRITE = 0, 1, 2
+_ROUNDS, _TIE_GROUPS, _TIE_SIZE = 8, 256, 64
 # Invocations of a workgroup, and those that share a supernode below a node: of nodes that are ancestors of many
 # supernodes, which are the first ones, and of the others.
 _SIZES, _LANES = (256, 32), (4, 4)
@@ -46,6 +56,11 @@ def enough_paths(device: Device, num_arcs: int) -> int:
     """Return after how many paths with the same weights it pays to find the lower arcs of so many arcs."""
     least, arcs_a_path = _SOFTWARE_PATHS if device.info.kind == "cpu" else _PATHS
     return least + num_arcs // arcs_a_path
+
+
+def _room_for_ties(num_arcs: int) -> int:
+    least, arcs_a_tie = _TIES
+    return least + num_arcs // arcs_a_tie
 
 
 class LowerArcs(Resource):
@@ -132,7 +147,7 @@ class LowerArcs(Resource):
         hierarchy, topology = customized.hierarchy, customized.topology
         assert topology is not None
         num_arcs = max(1, hierarchy.num_arcs)
-        if _ALL_BYTES * num_arcs > _MOST_MEMORY * device.free_bytes():
+        if _ALL_BYTES * num_arcs + _TIE_BYTES * _room_for_ties(num_arcs) > _MOST_MEMORY * device.free_bytes():
             return False
         first_in, arcs_in, _ = self._graph.incoming()
         arrays = (customized.weights, customized.supernodes, customized.ancestor_depth, topology.ancestors)
@@ -141,6 +156,8 @@ class LowerArcs(Resource):
         parts = Resource(self)  # closed at once after an error or interrupt: no recording may outlive its buffers
         try:
             lower = Buffer(device, _ARC_BYTES * num_arcs, name="the lower arcs", owner=parts)
+            room = _room_for_ties(num_arcs)
+            self._ties = Buffer(device, 4 + _TIE_BYTES * room, name="the ties of lower arcs", owner=parts)
             self._basic = Buffer(device, customized.weights.nbytes, name="the weights of lower arcs", owner=parts)
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of lower arcs", owner=parts)
             self._timestamps = Timestamps(device, 2, owner=parts)
@@ -152,7 +169,7 @@ class LowerArcs(Resource):
                     device,
                     "lower_arcs",
                     bindings=_BINDINGS,
-                    push_constants=3,
+                    push_constants=4,
                     workgroup_size=size,
                     constants=constants,
                     shared_bytes=4 * height_of(hierarchy),
@@ -161,22 +178,25 @@ class LowerArcs(Resource):
                 of_hierarchy = (customized.supernodes, customized.supernode_of, self._status, self._basic)
                 lists = (customized.ancestor_depth, customized.below())
                 of_graph = (first_in, arcs_in, topology.ancestors)
-                bound.append(kernel.on(*of_hierarchy, *lists, *of_graph, lower, customized.weights))
+                bound.append(kernel.on(*of_hierarchy, *lists, *of_graph, lower, customized.weights, self._ties))
+            size = min(_TIE_SIZE, device.limits.workgroup_size)
+            ties = Kernel(device, "lower_ties", bindings=2, push_constants=2, workgroup_size=size, owner=parts)
             self._lower = lower
-            self._recording = self._recorded(bound, parts)
+            self._recording = self._recorded(bound, ties.on(lower, self._ties), room, parts)
         except BaseException:
             self._recording = None
             parts.close()
             raise
         return True
 
-    def _recorded(self, bound: list[Bindings], owner: Resource) -> Recording:
+    def _recorded(self, bound: list[Bindings], ties: Bindings, room: int, owner: Resource) -> Recording:
         device, num_nodes = self._device, self._customized.hierarchy.num_nodes
         recording = Recording(device, owner=owner)
         with recording.record():
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
             recording.fill(self._status, 0)
+            recording.fill(self._ties, 0, 4)
             recording.fill(self._basic, UNREACHABLE)
             recording.barrier("transfer", "compute")
             self._customized.record_basic_into(recording, self._basic, self._status, owner)
@@ -184,9 +204,14 @@ class LowerArcs(Resource):
             for kernel, end in zip(bound, (self._num_high(), num_nodes), strict=True):
                 if begin < end:
                     recording.bind(kernel)
-                    recording.push(kernel, num_nodes, begin, end)
+                    recording.push(kernel, num_nodes, begin, end, room)
                     recording.dispatch(min(end - begin, device.limits.workgroups))
                 begin = end
+            recording.bind(ties)
+            for stage in (_LINK, *(_CHOOSE, _WRITE) * _ROUNDS):
+                recording.barrier()
+                recording.push(ties, stage, room)
+                recording.dispatch(_TIE_GROUPS)
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
         return recording
