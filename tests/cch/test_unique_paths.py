@@ -44,8 +44,9 @@ def test_paths_are_those_of_other_algorithms(device: Device, graph: Graph, seed:
         same_paths(graph, device, np.random.default_rng(seed))
 
 
-def test_only_equally_short_paths_are_ties(device: Device, found: list[int]) -> None:
-    graph, rng = prepare(varied(17, 30)), np.random.default_rng(0)
+def chosen(device: Device, found: list[int]) -> int:
+    """Return for how many pairs one of several shortest paths is found at once; only these may be ties."""
+    graph, rng, counts = prepare(varied(17, 30)), np.random.default_rng(0), list[int]()
     tail, head, weight = graph.tail, graph.head, graph.weight.astype(np.int64)
     with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:
         for source, target in rng.integers(0, graph.num_nodes, (30, 2)).tolist():
@@ -57,8 +58,22 @@ def test_only_equally_short_paths_are_ties(device: Device, found: list[int]) -> 
                 if node != source:
                     count[node] = count[tail[is_tight & (head == node)]].sum()
             assert solver.path(source, target).arcs.tolist() == reference.path(source, target).arcs.tolist()
-            assert found[-1] == (1 if count[target] == 1 else HAS_TIES)
-    assert set(found) == {1, HAS_TIES}
+            counts.append(int(count[target]))
+    assert all(done == 1 for done, count in zip(found, counts, strict=True) if count == 1)
+    assert set(found) == {1, HAS_TIES} and 1 in counts
+    return sum(done == 1 and count > 1 for done, count in zip(found, counts, strict=True))
+
+
+def test_one_of_several_paths_of_an_arc_is_chosen(device: Device, found: list[int]) -> None:
+    assert chosen(device, found) > 0
+
+
+@pytest.mark.parametrize(("name", "value"), [("_ROUNDS", 0), ("_TIES", (1, 1 << 20))])
+def test_only_equally_short_paths_are_ties(
+    device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int], name: str, value: object
+) -> None:
+    monkeypatch.setattr(lower_arcs, name, value)
+    assert chosen(device, found) == 0
 
 
 def test_a_unique_path_takes_one_submission(device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int]) -> None:

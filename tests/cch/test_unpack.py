@@ -155,10 +155,10 @@ def test_walks_that_are_interrupted_end_before_the_distances_go(
         assert isinstance(search, phast.Phast) and isinstance(walker, phast.PhastWalker) and walker.walker is not None
         (recording,), distances = own_recordings(walker.walker), search.distances
 
-        def interrupted(self: Recording) -> None:
+        def interrupted(self: Recording, expected_us: float = 0.0) -> None:
             if self is recording and self.pending:
                 raise KeyboardInterrupt
-            wait(self)
+            wait(self, expected_us)
 
         def noted(part: Any) -> None:
             if part is recording or part is distances:
