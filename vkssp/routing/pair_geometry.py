@@ -10,6 +10,7 @@ import numpy.typing as npt
 from vkssp.arrays import own
 from vkssp.graph import Graph
 from vkssp.jit import kernels
+from vkssp.routing.arc_points import AT_ONCE
 from vkssp.routing.pair_paths import NO_PATH, PairPaths
 from vkssp.routing.part_weights import Points, entered_weights, part_weights
 from vkssp.routing.snap import StreetIndex
@@ -125,12 +126,12 @@ class PairGeometry:
         legs, starts, goals = np.flatnonzero(self._has_leg), self._starts, self._goals
         bounds, out = (
             np.empty(len(starts) + 1, np.int64),
-            np.empty((2 * len(legs) + self._num_pieces + len(self.arcs), 2)),
+            np.empty((2 * len(legs) + self._num_pieces + len(self.arcs) + AT_ONCE, 2)),
         )
         ends = np.array([starts.lat, starts.lon, goals.lat, goals.lon])
         room = np.empty((len(self.arcs), 2), np.uint32), np.empty(len(self.arcs), np.int64)
         total = kernels("vkssp.routing.kernels.leg").put_all_points(
             *(legs, self.first, self.arcs, self._index.along, self._cut, starts.segment, goals.segment, ends),
-            *(self._index.points, out, *room, bounds),
+            *(self._index.points, *self._index.arc_points.arrays, out, *room, bounds),
         )
         return out[:total], bounds

@@ -24,6 +24,7 @@ from vkssp.graph.scaling import in_units
 from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.jit import kernels
 from vkssp.memory import require
+from vkssp.routing.arc_points import ArcPoints
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.hints import Hints
 from vkssp.routing.joints import before_signals
@@ -92,6 +93,8 @@ class StreetIndex(StreetLines):
         The streets without the areas; None if there are no areas.
     step_tables : StepTables
         The tables that steps are made from, shared by indices with other weights.
+    arc_points : ArcPoints
+        The points along arcs, shared by indices with other weights.
     open_areas : OpenAreas
         The areas that are crossed in straight lines.
     hints : Hints
@@ -129,6 +132,7 @@ class StreetIndex(StreetLines):
         self._masks: dict[tuple[bool, bool], Bools] = {}
         self._is_polar = max(self.north, -self.south) > POLAR_LATITUDE
         self.step_tables = StepTables(self)
+        self.arc_points = ArcPoints(self)
         self.open_areas = OpenAreas(self)
         self.hints = Hints(self.polylines, None if graph.streets is None else graph.streets.point_node)
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.jit import jit, jit_part
+from vkssp.routing.kernels.vectors import copy_8
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,6 +58,74 @@ def put_points(along: Any, skip: Any, drop: Any, points: Floats, out: Floats, be
 
 
 @jit
+def put_arc_points(
+    first: Any,
+    points: Floats,
+    along: Any,
+    first_out: Any,
+    head: Any,
+    place: Ints,
+    end_of: Ints,
+    more: int,
+    where: Any,
+    both: Floats,
+) -> bool:
+    """Write the points of all streets without those that equal the one before, in both directions, and where arcs are.
+
+    `both` and `where` are those of `ArcPoints`; `both` has room for `more` rows after each direction. `place` is room
+    for a number for each point, and `end_of`, which has -1 for each node, for one of its points. Return False if arcs
+    that follow each other do not meet.
+    """
+    count = np.int64(0)
+    for line in range(len(first) - 1):
+        for i in range(first[line], first[line + 1]):
+            lat, lon = points[i, 0], points[i, 1]
+            if abs(lon) > 180.0:
+                lon = (lon + 180.0) % 360.0 - 180.0
+            if i == first[line] or lat != both[count - 1, 0] or lon != both[count - 1, 1]:
+                both[count, 0], both[count, 1] = lat, lon
+                count += 1
+            place[i] = count - 1
+    back = count + more
+    for i in range(count):
+        both[back + i, 0], both[back + i, 1] = both[count - 1 - i, 0], both[count - 1 - i, 1]
+    for arc in range(len(along)):
+        one, other = place[along[arc, 0]], place[along[arc, 1]]
+        where[arc, 0] = one + 1 if along[arc, 0] < along[arc, 1] else back + count - one
+        where[arc, 1] = abs(other - one)
+        node = head[arc]
+        if end_of[node] < 0:
+            end_of[node] = other
+        elif both[end_of[node], 0] != both[other, 0] or both[end_of[node], 1] != both[other, 1]:
+            return False
+    for node in range(len(first_out) - 1):
+        for arc in range(first_out[node], first_out[node + 1]):
+            one = place[along[arc, 0]]
+            end = end_of[node] if end_of[node] >= 0 else one
+            if both[end, 0] != both[one, 0] or both[end, 1] != both[one, 1]:
+                return False
+    return True
+
+
+@jit_part
+def put_whole_arcs(arcs: Ints, where: Any, both: Floats, rows: Any, count: int, out: Floats) -> int:
+    """Write the points of arcs after the first `count` rows of `out`, and return the number of rows then.
+
+    The first arc begins at the last of those rows. `where` and `both` are those of `ArcPoints`. Four points are copied
+    at once, so that the processor has hardly any branch to predict.
+    """
+    for i in range(len(arcs)):  # from all over memory, by reads that do not wait for each other
+        rows[i, 0], rows[i, 1] = where[arcs[i], 0], where[arcs[i], 1]
+    for i in range(len(arcs)):
+        at, number = np.int64(rows[i, 0]), np.int64(rows[i, 1])
+        copy_8(both, 2 * at, out, 2 * count)
+        for more in range(4, number, 4):
+            copy_8(both, 2 * (at + more), out, 2 * (count + more))
+        count += number
+    return count
+
+
+@jit
 def put_all_points(
     legs: Ints,
     first: Ints,
@@ -67,6 +136,8 @@ def put_all_points(
     last_segments: Ints,
     ends: Floats,
     points: Floats,
+    where: Any,
+    both: Floats,
     out: Floats,
     rows: Any,
     begin: Ints,
@@ -75,9 +146,10 @@ def put_all_points(
     """Write the points of legs, one after the other, with the points at their ends; return the number of rows.
 
     `legs` are the numbers of those that have points. `first` has the offset of each leg's first arc in `arcs`, and
-    `along` is that of the index. Each leg says whether it begins, and ends, on an arc, on which piece of the street
-    these points lie, and has them as a column of `ends`. `bounds` receives the first row of each leg. `rows` and
-    `begin` are room for the arcs of a leg.
+    `along` is that of the index, `where` and `both` those of `ArcPoints`. Each leg says whether it begins, and ends, on
+    an arc, on which piece of the street these points lie, and has them as a column of `ends`. `bounds` receives the
+    first row of each leg. `out` has room for four rows more than there may be; `rows` and `begin` are room for the arcs
+    of a leg.
     """
     total, before = np.int64(0), 0
     for row in range(len(legs)):
@@ -89,16 +161,25 @@ def put_all_points(
         low, high = first[leg], first[leg + 1]
         skip = drop = np.int64(0)
         size = high - low
-        for i in range(size):  # from all over memory, by reads that do not wait for each other
-            rows[i, 0], rows[i, 1] = along[arcs[low + i], 0], along[arcs[low + i], 1]
+        is_long = len(where) > 0 and size > 2  # all arcs but the first and the last one are travelled whole
+        last = np.int64(1) if is_long else size - 1
+        for i in range(last + 1):  # from all over memory, by reads that do not wait for each other
+            arc = arcs[high - 1 if i == last else low + i]
+            rows[i, 0], rows[i, 1] = along[arc, 0], along[arc, 1]
         if is_cut[leg, 0]:
             one, other = np.int64(rows[0, 0]), np.int64(rows[0, 1])
             skip = first_segments[leg] + 1 if one < other else one - other - first_segments[leg]
         if is_cut[leg, 1]:
-            one, other = np.int64(rows[size - 1, 0]), np.int64(rows[size - 1, 1])
+            one, other = np.int64(rows[last, 0]), np.int64(rows[last, 1])
             drop = other - one - last_segments[leg] if one < other else last_segments[leg] + 1
         own = out[total:]
-        size = np.int64(put_points(rows[:size], skip, drop, points, own, begin))
+        if is_long:
+            size = np.int64(put_points(rows[:1], skip, np.int64(0), points, own, begin))
+            size = put_whole_arcs(arcs[low + 1 : high - 1], where, both, rows[2:], size, own)
+            rest = own[size - 1 :]
+            size += np.int64(put_points(rows[1:2], np.int64(0), drop, points, rest, begin)) - 1
+        else:
+            size = np.int64(put_points(rows[:size], skip, drop, points, own, begin))
         lat, lon = ends[2, leg], ends[3, leg]
         if own[size - 1, 0] != lat or own[size - 1, 1] != lon:
             own[size, 0], own[size, 1] = lat, lon

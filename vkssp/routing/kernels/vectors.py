@@ -94,6 +94,19 @@ def within_8(context: Any, field: Any, at: Any, limit: Any) -> Any:
 
 
 @intrinsic
+def copy_8(context: Any, source: Any, at: Any, target: Any, to: Any) -> Any:
+    """Copy eight elements of an array of doubles, from `at` on, to places from `to` on of another."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, at, target, to = arguments
+        copied = _load(builder, _place(context, builder, signature.args[0], source, at, 8))
+        builder.store(copied, _place(context, builder, signature.args[2], target, to, 8)).align = 8
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64, target, types.int64), generate
+
+
+@intrinsic
 def boxes_within(context: Any, boxes: Any, group: Any, lat: Any, lon: Any, up: Any, aside: Any) -> Any:
     """Return a bit for each of the eight boxes of a group, 1 if it is within `up` and `aside` degrees of a place.
 

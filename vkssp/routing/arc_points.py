@@ -1,0 +1,49 @@
+"""Points along each arc in the order of travel, so that those of whole arcs are copied without looking at each one."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import in_huge_pages, own
+from vkssp.graph import Uint32s
+from vkssp.jit import kernels
+from vkssp.routing.lines import StreetLines
+
+#: Points that are copied at once, perhaps more than an arc has.
+AT_ONCE = 4
+_NO_ARCS, _NO_POINTS = own(np.zeros((0, 2), np.uint32)), own(np.zeros((0, 2)))
+
+
+class ArcPoints:
+    """Points along the arcs of a graph, whatever its weights; made for the first routes of many pairs.
+
+    Parameters
+    ----------
+    lines : StreetLines
+        The streets.
+    """
+
+    def __init__(self, lines: StreetLines) -> None:
+        self._parts = lines.first, lines.points, lines.along, lines.graph.first_out, lines.graph.head
+
+    @cached_property
+    def arrays(self) -> tuple[Uint32s, npt.NDArray[np.float64]]:
+        """The place of each arc's second point and the number of its points but the first one; and points.
+
+        Shape (num_arcs, 2), and latitude and longitude in degrees, shape (p, 2), float64. Successive points of an arc
+        differ, and the last point of each arc is the first one of the arcs that follow it. If this is not so, both are
+        empty.
+        """
+        first, points, along, first_out, head = self._parts
+        count, num_nodes = len(points), len(first_out) - 1
+        if 2 * (count + AT_ONCE) >= 2**32:
+            return _NO_ARCS, _NO_POINTS
+        where, both = np.empty((len(along), 2), np.uint32), np.zeros((2 * (count + AT_ONCE), 2))
+        room = np.empty(count, np.int64), np.full(num_nodes, -1, np.int64)
+        made = kernels("vkssp.routing.kernels.leg").put_arc_points(
+            *(first, points, along, first_out, head, *room, AT_ONCE, where, both)
+        )
+        return (own(in_huge_pages(where)), own(in_huge_pages(both))) if made else (_NO_ARCS, _NO_POINTS)
