@@ -2,7 +2,7 @@
 // arcs of the hierarchy from the source to the highest node of the path and on to the target, and the arcs of the graph
 // that these stand for, in order. A workgroup does all of this for each search, in shared memory. Where several paths
 // are equally short, or the path has too many arcs for that, it says so, and phast_choose.comp and what follows it unpack
-// all of them. Needs what lower_arcs.comp has made.
+// all of them, in this submission or the next one. Needs what lower_arcs.comp has made.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -27,7 +27,7 @@ layout(push_constant) uniform Push {
     uint most_kept;
     uint longest;   // distance of the paths that are unpacked, at most
     uint room;      // for the arcs of all paths
-    uint is_alone;  // whether nothing unpacks other paths in this submission; if so, they have the result HAS_TIES, else 0
+    uint is_last;   // whether nothing unpacks other paths in this submission; if so, they have the result HAS_TIES, else 0
 };
 
 // The twins of RESULT, MOST_SLOTS and the values of `done` in vkssp/cch/unpack.py.
@@ -49,7 +49,7 @@ shared uint best, target, chosen, chosen_pair, top, tops, fitting, has_ties, len
 shared uint has_spread[3];  // whether the last round, this one and the next one reached a node, in turn
 
 void put_result(uint done, uint seed, uint length) {
-    if (done == HAS_TIES && is_alone == 0) return;
+    if (done == HAS_TIES && is_last == 0) return;
     uint first = RESULT_WORDS * gl_WorkGroupID.x;
     results[first + 1] = best;
     results[first + 2] = seed;
@@ -260,7 +260,7 @@ void main() {
         to = swapped;
     }
     for (uint i = lid; i < length; i += WORKGROUP_SIZE) pool[to + length - 1 - (pool[from + i] >> 16)] = arc_ids[pool[i]];
-    if (lid == 0 && is_alone == 0) first_arc = atomicAdd(all_arcs, length);
+    if (lid == 0 && gl_NumWorkGroups.x > 1) first_arc = atomicAdd(all_arcs, length);
     barrier();
     bool has_room = first_arc + length <= room && length <= room;
     for (uint i = lid; i < length && has_room; i += WORKGROUP_SIZE) {

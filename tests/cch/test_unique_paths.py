@@ -121,9 +121,8 @@ def test_few_changed_weights_and_other_metrics(
 
 
 @pytest.mark.parametrize(("most", "slots"), [(3, 23), (1 << 20, 128)])  # 70 are three times 23 and one more
-def test_paths_of_many_searches(
-    device: Device, monkeypatch: pytest.MonkeyPatch, found: list[int], most: int, slots: int
-) -> None:
+def test_paths_of_many_searches(device: Device, monkeypatch: pytest.MonkeyPatch, most: int, slots: int) -> None:
+    monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 0)
     monkeypatch.setattr(path_batch, "slots_for", lambda *_: slots)
     graph, rng = prepare(varied(14, most)), np.random.default_rng(4)
 
@@ -133,7 +132,7 @@ def test_paths_of_many_searches(
 
     seeds, targets = places(70), places(70)
     with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:
-        for _ in range(2):
+        for _ in range(9 if most == 3 else 2):  # ties are expected after some
             expected, paths = reference.search_paths(seeds, targets), solver.search_paths(seeds, targets)
             for one, other in zip(expected, paths, strict=True):
                 assert np.array_equal(one, other)

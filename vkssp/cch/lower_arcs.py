@@ -34,11 +34,11 @@ from vkssp.resource import Resource
 _BINDINGS, _LANES_CONSTANT = 12, 2
 # Bytes of an arc, in one array and with the weights, and largest part of the free memory that they may take.
 _ARC_BYTES, _ALL_BYTES, _MOST_MEMORY = 16, 24, 0.25
-# Bytes of one of several paths that an arc stands for, and how many there is room for: so many, and one more for so many
-# arcs.
+# Bytes of one of several paths that an arc stands for, and how many there is room for: so many, and one more for so
+# many arcs.
 _TIE_BYTES, _TIES = 20, (1 << 12, 16)
-# Stages of their choice, the twins of those in shaders/cch/lower_ties.comp; how often the last two follow each other; and
-# workgroups and invocations of each.
+# Stages of their choice, the twins of those in shaders/cch/lower_ties.comp; how often the last two follow each other;
+# and workgroups and invocations of each.
 _LINK, _CHOOSE, _WRITE = 0, 1, 2
 _ROUNDS, _TIE_GROUPS, _TIE_SIZE = 8, 256, 64
 # Invocations of a workgroup, and those that share a supernode below a node: of nodes that are ancestors of many

@@ -99,7 +99,7 @@ class Pairs(Resource):
         super().__init__(owner)
         self._device, self._customized, self._room, self.most_kept = device, customized, 0, kept
         self._parts: list[Resource] = []
-        # What the last submission was, and microseconds until it ended, which the next one of its kind is expected to take.
+        # What the last submission was, and microseconds until it ended, which the next one of its kind may take, too.
         self._last: tuple[object, float] = None, 0.0
         self._kernels: dict[tuple[bool, int, int], Kernel] = {}
         self._ready: dict[tuple[bool, int, int], tuple[Bindings, Recording]] = {}
@@ -272,9 +272,9 @@ class Pairs(Resource):
         count = len(pairs)
         self._make_room(count)
         self._pairs.words[0 : 4 * count] = [word for pair in pairs for word in pair]
-        milliseconds = self._submit(count, count, follow and follow())
+        self._submit(count, count, follow and follow())
         answers = list(self._answers.words[0 : 2 * count])
-        return answers[::2], any(answers[1::2]), milliseconds
+        return answers[::2], any(answers[1::2]), self._timestamps.between()
 
     @property
     def most_at_once(self) -> int:
@@ -319,16 +319,17 @@ class Pairs(Resource):
             part = pairs[first : first + most]
             self.begin(len(part))[:] = part
             if first == 0:
-                milliseconds += self._submit(len(part), kept, follow and follow())
+                self._submit(len(part), kept, follow and follow())
             else:
-                milliseconds += self._submit(len(part), 0)
+                self._submit(len(part), 0)
+            milliseconds += self._timestamps.between()
             answers = self._answer_rows[: len(part)]
             found[first : first + len(part)] = answers[:, 0]
             overflow[first : first + len(part)] = answers[:, 1] != 0
         return found, overflow, milliseconds
 
-    def _submit(self, count: int, kept: int, following: Recording | None = None) -> float:
-        """Search the pairs in the buffer, then execute other commands; return milliseconds of the searches."""
+    def _submit(self, count: int, kept: int, following: Recording | None = None) -> None:
+        """Search the pairs in the buffer, then execute other commands."""
         self._status.words[0] = 0
         bound, recording = self._ready_for(count, kept)
         tracked = 0 if following is None else kept
@@ -344,4 +345,3 @@ class Pairs(Resource):
         recording.wait(expected_us if kind == recording.key else 0.0)  # also for what follows
         self._last = recording.key, min(1e6 * (time.perf_counter() - began), MOST_POLLED_US)
         check_loops(self._device, self._status.words[0])
-        return self._timestamps.between()

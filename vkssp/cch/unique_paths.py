@@ -28,8 +28,8 @@ _ROOM_CONSTANT, _MOST_ROOM, _FIXED_BYTES = 2, 12_000, 64
 _WORDS_A_NODE, _MOST_HEIGHT = 5, (1 << 16) - 2
 # Invocations of a workgroup, also on a software device.
 _SIZE, _SOFTWARE_SIZE = 512, 64
-#: Searches with several shortest paths in succession after which the next ones are not expected to have one only, and
-#: binary logarithm of the largest number of these.
+#: Submissions with several shortest paths in succession after which the next ones are not expected to have unique ones
+#: only, and binary logarithm of the largest number of these.
 TIES, _MOST_DOUBLED = 3, 6
 
 
@@ -88,7 +88,7 @@ class UniquePaths(Resource):
         self._bound: Bindings | None = None
         self.bound_to = -1
         self._recording: Recording | None = None
-        # Searches in succession with several shortest paths, and how many more of them are expected.
+        # Submissions in succession with several shortest paths, and how many more of them are expected.
         self._ties = self._expected = 0
 
     def is_ready(self, count: int) -> bool:
@@ -98,48 +98,50 @@ class UniquePaths(Resource):
         return self.bound_to == lower.serial or self._bind(lower)
 
     def expects_one(self) -> bool:
-        """Return whether the path of the next single search is expected to be unique."""
+        """Return whether the paths of the next submission are expected to be unique."""
         if self._expected:
             self._expected -= 1
             return False
         return True
 
-    def follow_search(self, longest: int) -> Recording:
-        """Return the commands that find the path of a single search, to be submitted with it.
+    def follow_search(self, count: int, longest: int) -> Recording:
+        """Return the commands that find the paths of some searches, to be submitted with these; see `is_ready`.
+
+        Those that have several shortest paths get the result `HAS_TIES`.
 
         Parameters
         ----------
+        count : int
+            Number of searches.
         longest : int
             Largest distance of a path that is unpacked, less than `UNREACHABLE`.
         """
         assert self._recording is not None
-        if self._recording.key != longest:
-            with self._recording.record(longest) as recording:
-                recording.barrier("all", "compute")
-                self.record(recording, 1, longest, is_alone=True)
+        if self._recording.key != (count, longest):
+            with self._recording.record((count, longest)) as recording:
+                recording.barrier("all", "all")
+                self.record(recording, count, longest, is_last=True)
                 recording.barrier("compute", "host")
         return self._recording
 
-    def record(self, recording: Recording, count: int, longest: int, *, is_alone: bool) -> None:
+    def record(self, recording: Recording, count: int, longest: int, *, is_last: bool) -> None:
         """Record the search for the unique paths of the searches in the buffer; see `is_ready`.
 
         Parameters
         ----------
         recording : Recording
             Recording that is being recorded.
-        count : int
-            Number of searches.
-        longest : int
+        count, longest : int
             See `follow_search`.
-        is_alone : bool
+        is_last : bool
             Whether nothing unpacks other paths in the same submission.
         """
         assert self._bound is not None
-        if not is_alone:
+        if count > 1 or not is_last:
             recording.fill(self._count, 0)
             recording.barrier("transfer", "compute")
         recording.bind(self._bound)
-        recording.push(self._bound, self._pairs.most_kept, longest, self._room, is_alone)
+        recording.push(self._bound, self._pairs.most_kept, longest, self._room, is_last)
         recording.dispatch(count)
 
     def _bind(self, lower: Buffer) -> bool:
@@ -177,7 +179,7 @@ class UniquePaths(Resource):
         return True
 
     def learn(self, *, has_ties: bool) -> None:
-        """Take note of whether a single search had several shortest paths, so that the next one may expect this."""
+        """Take note of whether a submission had several shortest paths, so that the next one may expect this."""
         self._ties = self._ties + 1 if has_ties else 0
         if self._ties >= TIES:
             self._expected = 1 << min(_MOST_DOUBLED, self._ties - TIES)

@@ -45,8 +45,9 @@ HEADER = np.dtype(
 )
 RESULT = np.dtype([(name, np.uint32) for name in ("done", "weight", "seed", "target", "length", "first")])
 MOST_SLOTS, MOST_JOBS = 128, 1024
-#: Values of `done`: the path is unpacked; has more arcs than there is room for; was not chosen; begins at no seed.
-DONE, FAILED, LEFT, CONTRADICTED = 1, 2, 3, 4
+#: Values of `done`: the path is unpacked; has more arcs than there is room for; was not chosen; begins at no seed; is
+#: one of several shortest paths, which are yet to be unpacked.
+DONE, FAILED, LEFT, CONTRADICTED, HAS_TIES = 1, 2, 3, 4, 5
 _JOB_WORDS, _NODE_WORDS, _SEARCH_WORDS = 4, 4, 4
 # After which the marks are zero.
 _CLEAN = DONE, LEFT, CONTRADICTED
@@ -268,7 +269,8 @@ class Unpacker(Resource):
     def follow_search(self, searches: Searches, longest: int) -> Recording:
         """Return the commands that unpack the paths which searches find, for the submission of the searches.
 
-        Most paths are unique ones, found first; then all shortest paths of the other searches are unpacked.
+        Most paths are unique ones, found first. If others are expected, all shortest paths of their searches are
+        unpacked next; otherwise `paths` does this if need be.
 
         Parameters
         ----------
@@ -277,26 +279,31 @@ class Unpacker(Resource):
         longest : int
             Largest distance of a path that is unpacked, less than `UNREACHABLE`.
         """
-        count = len(searches)
-        self._search_rows[:count] = searches
-        return self._follow_with_all(count, longest, has_unique=self._unique.is_ready(count))
+        self._search_rows[: len(searches)] = searches
+        return self._follow(len(searches), longest)
 
     def follow_single_search(self, num_seeds: int, num_targets: int, longest: int) -> Recording:
-        """Return the commands that unpack the path which one search finds, if it is expected to be unique.
-
-        If it is not, `path` unpacks all shortest paths of the search.
-        """
+        """Return the commands that unpack the path which one search finds; see `follow_search`."""
         self._searches.words[0:3] = 0, num_seeds, num_targets
-        if not self._unique.is_ready(1) or not self._unique.expects_one():
-            return self._follow_with_all(1, longest)
-        self._was_clean, self._is_unique = self._is_clean, True
-        self._expect(1)
-        return self._unique.follow_search(longest)
+        return self._follow(1, longest)
 
-    def _follow_with_all(self, count: int, longest: int, *, has_unique: bool = False) -> Recording:
+    def _follow(self, count: int, longest: int) -> Recording:
+        """Return the commands that unpack the paths of the searches in the buffer."""
+        if not self._unique.is_ready(count):
+            return self._follow_with_all(count, longest)
+        if not self._unique.expects_one():
+            # A single search that has several paths is not faster if a unique one is looked for.
+            return self._follow_with_all(count, longest, finds_unique=count > 1)
+        self._was_clean, self._is_unique = self._is_clean, True
+        self._expect(count)
+        return self._unique.follow_search(count, longest)
+
+    def _follow_with_all(
+        self, count: int, longest: int, *, finds_unique: bool = False, has_unique: bool = False
+    ) -> Recording:
         """Return the commands that unpack all shortest paths of the searches in the buffer, and choose one of them.
 
-        Perhaps they do so only for the searches of which no unique path is found first.
+        Perhaps they do so only for the searches of which no unique path is found first, or was found before.
         """
         buffers = self._pairs.buffers
         serials = buffers[0].serial, buffers[1].serial
@@ -307,18 +314,19 @@ class Unpacker(Resource):
             choose = self._choose.on(*buffers, self._searches, *found, self._results, self._num_arcs)
             path = self._path.on(self._first_in, self._arcs_in, self._results, *found, self._arc_ids)
             self._bound, self._searched = [choose, path], serials
-        key = serials, count, longest, self._is_clean, self._unique.bound_to if has_unique else None
+        bound_to = self._unique.bound_to if finds_unique else None
+        key = serials, count, longest, self._is_clean, bound_to, has_unique
         if self._recording.key != key:
             with self._recording.record(key) as recording:
                 recording.barrier("all", "all")
                 if not self._is_clean:
                     recording.fill(self._marks, 0)
                     recording.barrier("transfer", "compute")
-                if has_unique:
-                    self._unique.record(recording, count, longest, is_alone=False)
+                if finds_unique:
+                    self._unique.record(recording, count, longest, is_last=False)
                     recording.barrier()
                 recording.bind(self._bound[0])
-                recording.push(self._bound[0], longest, has_unique)
+                recording.push(self._bound[0], longest, finds_unique or has_unique)
                 recording.dispatch(1, count)
                 recording.barrier()
                 groups, lanes = self._groups(count), _SOFTWARE_LANES if self._is_software else _LANES
@@ -332,8 +340,17 @@ class Unpacker(Resource):
                 recording.barrier()
                 self._record_rounds(recording, count)
         self._is_unique = False
-        self._expect(count)
+        if has_unique:
+            self._done[:count][self._done[:count] == HAS_TIES] = 0
+        else:
+            self._expect(count)
         return self._recording
+
+    def _settle_ties(self, count: int, longest: int, *, has_ties: bool) -> None:
+        """Take note of whether searches of which unique paths were looked for have several, which are then unpacked."""
+        self._unique.learn(has_ties=has_ties)
+        if has_ties:
+            self._submit(self._follow_with_all(count, longest, has_unique=count > 1))
 
     def path(self, num_seeds: int, num_targets: int, longest: int, is_begun: bool) -> Unpacked | None:
         """Return the path of the last search of the pairs of some seeds and targets.
@@ -345,7 +362,7 @@ class Unpacker(Resource):
         longest : int
             See `follow_search`.
         is_begun : bool
-            Whether the search was submitted with what `follow_single_search` returns.
+            Whether the search was submitted with what `follow_single_search` returned.
 
         Returns
         -------
@@ -356,10 +373,7 @@ class Unpacker(Resource):
         if not is_begun or self._results.words[0] == LEFT:
             self._submit(self.follow_single_search(num_seeds, num_targets, longest))
         if self._is_unique and self._results.words[0] != LEFT:
-            has_ties = self._results.words[0] != DONE
-            self._unique.learn(has_ties=has_ties)
-            if has_ties:
-                self._submit(self._follow_with_all(1, longest))
+            self._settle_ties(1, longest, has_ties=self._results.words[0] != DONE)
         self._end(1)
         done, _, seed, target, length, first = self._results.words[0 : RESULT.itemsize // 4]
         if done == CONTRADICTED:
@@ -373,6 +387,8 @@ class Unpacker(Resource):
         if not is_begun:
             self._submit(self.follow_search(searches, longest))
         count = len(searches)
+        if self._is_unique:
+            self._settle_ties(count, longest, has_ties=bool((self._done[:count] == HAS_TIES).any()))
         self._end(count)
         results = self._found[:count].copy()
         if (results["done"] == CONTRADICTED).any():

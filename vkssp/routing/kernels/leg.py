@@ -108,7 +108,7 @@ def put_arc_points(
 
 
 @jit_part
-def put_whole_arcs(arcs: Ints, where: Any, both: Floats, rows: Any, count: int, out: Floats) -> int:
+def put_whole_arcs(arcs: Ints, where: Any, both: Floats, rows: Any, count: Any, out: Floats) -> Any:
     """Write the points of arcs after the first `count` rows of `out`, and return the number of rows then.
 
     The first arc begins at the last of those rows. `where` and `both` are those of `ArcPoints`. Four points are copied
