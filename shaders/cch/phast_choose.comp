@@ -8,6 +8,7 @@
 #define WORK_BINDING 3
 #define MARKS_BINDING 4
 #include "unpack.glsl"
+#include "shared_ends.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 64;
@@ -29,6 +30,11 @@ layout(push_constant) uniform Push {
 
 shared uint best, target, chosen;
 
+uvec2 ends_of(uint first, uint number, uint num_targets) {
+    uint source = pairs[FIRST_WITH_SEED(first, number, num_targets)].x;
+    return uvec2(source, pairs[FIRST_WITH_TARGET(first, number, num_targets)].z);
+}
+
 void main() {
     uint lid = gl_LocalInvocationIndex, all_arcs = has_unique == 0 ? 0 : unique_arcs;
     if (has_unique != 0 && results[RESULT_WORDS * gl_WorkGroupID.y] == DONE) {
@@ -38,7 +44,7 @@ void main() {
     uvec4 search = searches[gl_WorkGroupID.y];
     uint first = search.x, num_targets = search.z, num_pairs = search.y * num_targets;
     uint own = lid < num_pairs ? answers[first + lid].x : UNREACHABLE;
-    uvec4 own_pair = lid < num_pairs ? pairs[first + lid] : uvec4(0);
+    uvec2 own_ends = lid < num_pairs ? ends_of(first, lid, num_targets) : uvec2(0);
     if (lid == 0) {
         best = UNREACHABLE;
         target = NO_INDEX;
@@ -55,8 +61,8 @@ void main() {
     barrier();
     for (uint i = lid; i < num_pairs; i += WORKGROUP_SIZE) {
         if (i % num_targets != target || (i == lid ? own : answers[first + i].x) != best) continue;
-        uvec4 pair = i == lid ? own_pair : pairs[first + i];
-        jobs[first + atomicAdd(chosen, 1)] = uvec4(first + i, pair.x, pair.z, best);
+        uvec2 ends = i == lid ? own_ends : ends_of(first, i, num_targets);
+        jobs[first + atomicAdd(chosen, 1)] = uvec4(first + i, ends, best);
     }
     barrier();
     if (lid > 0) return;

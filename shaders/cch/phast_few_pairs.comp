@@ -4,6 +4,9 @@
 // pairs, which hide that from each other, the whole workgroup does one after the other. Few pairs end at the top of the
 // hierarchy, where phast_climb.comp and phast_meet.comp go on.
 //
+// Pairs of a search have ends in common. If their ends are shared, each is searched from once, by the first pair that has
+// it, and phast_join.comp joins both searches of pairs.
+//
 // A search goes from supernode to supernode up to the root, and to those of their nodes that are on the path there. A
 // supernode is a clique with perfect weights, so one step from any of these nodes to any other is enough in it.
 #version 460
@@ -28,7 +31,8 @@ const uint LANES = 16;                            // invocations for a node that
 #include "weights.glsl"
 // of each supernode's ancestors
 layout(std430, binding = 4) readonly restrict buffer Depths { WORDS ancestor_depth[]; };
-// source, its offset, target, its offset
+// Source, its offset, target, its offset. If ends are shared, a node that another pair has, too, is NO_INDEX, and the
+// number of that pair takes the place of the offset.
 layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };
 // distance, whether a sum did not fit
 layout(std430, binding = 6) writeonly restrict buffer Answers { uvec2 answers[]; };
@@ -44,6 +48,7 @@ layout(push_constant) uniform Push {
     uint ends_at_top;
     uint most_kept;
     uint num_tracked;  // first pairs whose tracks are kept, num_kept at most
+    uint has_shared;   // whether ends are shared
 };
 
 // For both searches in turn: distances of the nodes on the path to the root, by depth; those of a supernode's nodes
@@ -175,18 +180,18 @@ void extend_outside(Supernode s, uint count) {
 }
 
 // Search upward from a node; backward, if the side is 1. All invocations of a workgroup must call this, those of a search
-// with the same arguments. With a `base` other than NO_INDEX the search ends at the top.
+// with the same arguments. With a `base` other than NO_INDEX the search ends at the top. Without a node nothing is done.
 void search_upward(uint rank, uint offset, uint base) {
-    Supernode s = SUPERNODE(supernode_of[rank]);
-    uint count = rank - s.first_node + 1, above = s.depth + count;  // nodes of the supernode on the path
+    bool has_ended = rank == NO_INDEX;
+    Supernode s = SUPERNODE(supernode_of[has_ended ? 0 : rank]);
+    uint count = has_ended ? 0 : rank - s.first_node + 1, above = s.depth + count;  // nodes of the supernode on the path
     synchronize();
-    for (uint i = lid; i < s.depth + count; i += PART) put_found(i, i + 1 == s.depth + count ? offset : UNREACHABLE);
+    for (uint i = lid; i < above && !has_ended; i += PART) put_found(i, i + 1 == above ? offset : UNREACHABLE);
     if (lid == 0) {
-        is_over[side] = 0;
-        last_depth[side] = s.depth + count - 1;
+        is_over[side] = uint(has_ended);
+        last_depth[side] = has_ended ? 0 : above - 1;
     }
     synchronize();
-    bool has_ended = false;
     while (true) {
         if (!has_ended && base != NO_INDEX && s.top != NO_INDEX) {
             hand_over(s, count, base);
@@ -236,6 +241,7 @@ uint distance_at(uint of_side, uint depth) {
 void main() {
     for (uint i = gl_WorkGroupID.x; i < num_pairs; i += gl_NumWorkGroups.x) {
         uvec4 pair = pairs[i];
+        if (pair.x == NO_INDEX && pair.z == NO_INDEX) continue;
         sum_overflow = false;
         if (gl_LocalInvocationIndex == 0) best = UNREACHABLE;
         if (gl_LocalInvocationIndex == 0) has_overflow = tracked = 0;
@@ -248,6 +254,7 @@ void main() {
         }
         // The nodes of both paths to the root that are the same have the same depths.
         uint end = min(last_depth[0], last_depth[1]) + 1;
+        if (has_shared != 0) end = 0;
         for (uint d = max(first_depth[0], first_depth[1]) + gl_LocalInvocationIndex; d < end; d += WORKGROUP_SIZE) {
             uint forward = distance_at(0, d), backward = distance_at(1, d);
             if (rank_at(0, d) != rank_at(1, d) || forward == UNREACHABLE || backward == UNREACHABLE) continue;
@@ -258,9 +265,10 @@ void main() {
         if (sum_overflow) atomicMax(has_overflow, 1);
         barrier();
         if (gl_LocalInvocationIndex == 0) {
-            answers[i] = uvec2(best, has_overflow);
+            if (has_shared == 0) answers[i] = uvec2(best, has_overflow);
             uint count = ends_at_top == 0 && i < num_tracked ? tracked : NO_INDEX;  // at the top others search
-            if (i < num_kept) labels[TRACKS_OF(i)] = uvec4(count, best, last_depth[0], last_depth[1]);
+            uint depth = last_depth[0] | has_shared * has_overflow << 31;
+            if (i < num_kept) labels[TRACKS_OF(i)] = uvec4(count, best, depth, last_depth[1]);
         }
         barrier();
     }

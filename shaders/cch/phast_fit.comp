@@ -32,12 +32,13 @@ void main() {
     uint lane = gl_LocalInvocationIndex % lanes, each = WORKGROUP_SIZE / lanes;
     for (uint number = 0; number < HEADER.num_jobs; ++number) {
         uvec4 job = jobs[HEADER.first_pair + number];
-        uint best = job.w, first_label = 2 * job.x * HEIGHT;
+        uint best = job.w;
+        uvec2 first_labels = first_labels_of(job.x);
         uint counts[2] = {depth_of(job.y) + 1, depth_of(job.z) + 1};
         for (uint t = gl_WorkGroupID.x * each + gl_LocalInvocationIndex / lanes; t < counts[0] + counts[1];
              t += gl_NumWorkGroups.x * each) {
             uint side = t < counts[0] ? 0 : 1, depth = t - side * counts[0];
-            uint labels_of_side = first_label + side * HEIGHT;
+            uint labels_of_side = first_labels[side];
             uvec4 label = labels[labels_of_side + depth];
             uint rank = label.x, near = label.y;
             if (near > best) continue;  // not reached, or not on the way

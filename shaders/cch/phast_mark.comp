@@ -39,11 +39,12 @@ void put_mark(uint side, uint depth, uint is_set) {
 
 void mark_arcs_of(uint number, uvec4 job, uint fitting) {
     uint source = job.y, best = job.w, lid = gl_LocalInvocationIndex;
-    uint bottom[2] = {depth_of(source), depth_of(job.z)}, first_label = 2 * job.x * HEIGHT;
+    uint bottom[2] = {depth_of(source), depth_of(job.z)};
+    uvec2 first_labels = first_labels_of(job.x);
     for (uint depth = lid; depth <= max(bottom[0], bottom[1]); depth += WORKGROUP_SIZE) {
         bool is_met = false;
         if (depth <= min(bottom[0], bottom[1])) {
-            uvec4 here = labels[first_label + depth], there = labels[first_label + HEIGHT + depth];
+            uvec4 here = labels[first_labels.x + depth], there = labels[first_labels.y + depth];
             is_met = here.x == there.x && here.y != UNREACHABLE && extend(here.y, there.y) == best;
         }
         put_mark(0, depth, uint(is_met));
@@ -55,7 +56,7 @@ void mark_arcs_of(uint number, uvec4 job, uint fitting) {
         // The seed is stored here, because no arc leads to it.
         uint place = HEADER.num_found;
         if (MARK_OF(source) == 0 && place < most) {
-            LIST(place) = uvec4(source, labels[first_label + bottom[0]].y, NONE, place);
+            LIST(place) = uvec4(source, labels[first_labels.x + bottom[0]].y, NONE, place);
             MARK_OF(source) = place + 1;
             HEADER.num_found = place + 1;
         }

@@ -22,6 +22,7 @@ layout(std430, binding = 3) readonly restrict buffer ArcIds { uint arc_ids[]; };
 layout(std430, binding = 4) writeonly restrict buffer Results { uint results[]; };
 layout(std430, binding = 5) coherent buffer Count { uint all_arcs; };  // arcs of all paths that are in the results
 #include "tracks.glsl"
+#include "shared_ends.glsl"
 
 layout(push_constant) uniform Push {
     uint most_kept;
@@ -95,25 +96,33 @@ void choose(uvec4 search) {
 // Find the arcs of the hierarchy that stand for parts of shortest paths, and the highest nodes of these paths. Distances
 // are those of all paths. An arc is of use only if others lead up to it: the distance of its lower end may be that of a
 // path over a higher node, from which another arc leads on.
-void find_fitting(uint pair, uvec4 header) {
-    uint lid = gl_LocalInvocationIndex, first_label = 2 * pair * HEIGHT;
+//
+// The pairs, perhaps one, have the labels and tracks of the search from the source, and from the target; `counts` are the
+// numbers of these tracks, and `depths` those of both ends.
+void find_fitting(uvec2 pairs, uvec2 counts, uvec2 depths) {
+    uint lid = gl_LocalInvocationIndex, first_labels[2] = {2 * pairs.x * HEIGHT, (2 * pairs.y + 1) * HEIGHT};
+    bool is_one = pairs.x == pairs.y;
+    uint total = is_one ? counts.x : counts.x + counts.y;
     for (uint i = lid; i < FITTING_AT; i += WORKGROUP_SIZE) pool[i] = i < BITS_AT ? NONE : 0;
     barrier();
     if (lid == 0) {
-        reach(0, header.z);
-        reach(1, header.w);
+        reach(0, depths.x);
+        reach(1, depths.y);
     }
-    for (uint first = lid; first < header.x; first += AT_ONCE * WORKGROUP_SIZE) {
+    for (uint first = lid; first < total; first += AT_ONCE * WORKGROUP_SIZE) {
         uvec4 tracks[AT_ONCE];
         uint found[AT_ONCE];
         for (uint a = 0; a < AT_ONCE; ++a) {
-            tracks[a] = labels[TRACKS_OF(pair) + 1 + min(first + a * WORKGROUP_SIZE, header.x - 1)];
+            uint t = min(first + a * WORKGROUP_SIZE, total - 1);
+            tracks[a] = labels[1 + (t < counts.x ? TRACKS_OF(pairs.x) + t : TRACKS_OF(pairs.y) + t - counts.x)];
         }
         for (uint a = 0; a < AT_ONCE; ++a) {
-            found[a] = labels[first_label + (tracks[a].z >> 31) * HEIGHT + (tracks[a].z & 0x7FFFFFFF)].y;
+            found[a] = labels[first_labels[tracks[a].z >> 31] + (tracks[a].z & 0x7FFFFFFF)].y;
         }
-        for (uint a = 0; a < AT_ONCE && first + a * WORKGROUP_SIZE < header.x; ++a) {
+        for (uint a = 0; a < AT_ONCE && first + a * WORKGROUP_SIZE < total; ++a) {
             uvec4 track = tracks[a];
+            bool is_of_source = first + a * WORKGROUP_SIZE < counts.x;
+            if (!is_one && is_of_source != (track.z >> 31 == 0)) continue;  // of another pair
             if (track.w > best || found[a] != track.w || lower[track.x].y == HAS_NONE) continue;
             uint place = atomicAdd(fitting, 1);
             if (place >= MOST_FITTING) {
@@ -142,9 +151,9 @@ void find_fitting(uint pair, uvec4 header) {
         if (!is_reached(side, ends & 0xFFFF)) continue;
         if (atomicCompSwap(pool[at], NONE, (ends & 0xFFFF) | i << 16) != NONE) atomicExchange(pool[at], SEVERAL);
     }
-    for (uint depth = lid; depth <= min(header.z, header.w); depth += WORKGROUP_SIZE) {
+    for (uint depth = lid; depth <= min(depths.x, depths.y); depth += WORKGROUP_SIZE) {
         if (!is_reached(0, depth) || !is_reached(1, depth)) continue;
-        uvec4 here = labels[first_label + depth], there = labels[first_label + HEIGHT + depth];
+        uvec4 here = labels[first_labels[0] + depth], there = labels[first_labels[1] + depth];
         if (here.x != there.x || extend(here.y, there.y) != best) continue;
         atomicAdd(tops, 1);
         atomicMin(top, depth);
@@ -207,16 +216,19 @@ void main() {
         if (lid == 0) put_result(LEFT, NO_INDEX, 0);
         return;
     }
-    uint pair = search.x + chosen_pair;
-    uvec4 header = labels[TRACKS_OF(pair)];
-    if (chosen != 1 || header.x > MOST_TRACKS) {
+    uvec2 pairs = uvec2(
+        FIRST_WITH_SEED(search.x, chosen_pair, search.z), FIRST_WITH_TARGET(search.x, chosen_pair, search.z)
+    );
+    uvec4 header = labels[TRACKS_OF(pairs.x)], other = labels[TRACKS_OF(pairs.y)];
+    if (chosen != 1 || max(header.x, other.x) > MOST_TRACKS) {
         if (lid == 0) put_result(HAS_TIES, NO_INDEX, 0);
         return;
     }
-    find_fitting(pair, header);
+    uvec2 depths = uvec2(header.z & 0x7FFFFFFF, other.w);
+    find_fitting(pairs, uvec2(header.x, other.x), depths);
     if (tops == 1) {
-        if (lid == 0) go_down(0, header.z);
-        if (lid == WORKGROUP_SIZE / 2) go_down(1, header.w);
+        if (lid == 0) go_down(0, depths.x);
+        if (lid == WORKGROUP_SIZE / 2) go_down(1, depths.y);
     } else {
         has_ties = 1;
     }

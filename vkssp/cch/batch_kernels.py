@@ -42,15 +42,32 @@ def count_pairs(first_seed: Ints, first_target: Ints, searches: Any) -> int:
 
 @jit
 def put_pairs(
-    first_seed: Ints, seed: Any, seed_offset: Any, first_target: Ints, target: Any, target_offset: Any, pairs: Any
+    first_seed: Ints,
+    seed: Any,
+    seed_offset: Any,
+    first_target: Ints,
+    target: Any,
+    target_offset: Any,
+    has_shared: bool,
+    pairs: Any,
 ) -> None:
-    """Write the pairs of each search, those of its first seed first; seeds and targets are nodes with offsets."""
-    row = np.int64(0)
+    """Write the pairs of each search, those of its first seed first; seeds and targets are nodes with offsets.
+
+    If ends are shared, a node that a pair before has, too, is replaced, and its offset by the number of the first pair
+    with it.
+    """
+    row, nothing = np.int64(0), np.uint32(UNREACHABLE)
     for search in range(len(first_seed) - 1):
+        begin, low = row, first_target[search]
+        count = first_target[search + 1] - low
         for i in range(first_seed[search], first_seed[search + 1]):
-            for j in range(first_target[search], first_target[search + 1]):
+            for j in range(count):
                 pairs[row, 0], pairs[row, 1] = seed[i], seed_offset[i]
-                pairs[row, 2], pairs[row, 3] = target[j], target_offset[j]
+                pairs[row, 2], pairs[row, 3] = target[low + j], target_offset[low + j]
+                if has_shared and j > 0:
+                    pairs[row, 0], pairs[row, 1] = nothing, row - j
+                if has_shared and row - begin >= count:
+                    pairs[row, 2], pairs[row, 3] = nothing, begin + j
                 row += 1
 
 

@@ -36,6 +36,8 @@ _ENTRY_WORDS, _FIXED_BYTES = (4, 6), 64
 _SIDES_CONSTANT, _AT_ONCE_CONSTANT = 6, 8
 _SIDES, _SOFTWARE_SIDES = 2, 1
 _AT_ONCE, _SOFTWARE_AT_ONCE = 2, 1
+# Invocations that join the searches from both ends of a pair, on a GPU and on a software device.
+_JOIN_SIZE, _SOFTWARE_JOIN_SIZE = 128, 64
 # Largest number of pairs that many workgroups search at the top of the hierarchy; more occupy the device anyway.
 _MOST_AT_TOP = 64
 #: Arcs at the top that a search passes alone in the time of the dispatches for a level there, and in that which it
@@ -105,6 +107,8 @@ class Pairs(Resource):
         self._ready: dict[tuple[bool, int, int], tuple[Bindings, Recording]] = {}
         self._kernels_at_top: tuple[Kernel, Kernel] | None = None
         self._at_top: tuple[Bindings, Bindings] | None = None
+        self._join_kernel: Kernel | None = None
+        self._join: Bindings | None = None
         try:
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
@@ -130,7 +134,7 @@ class Pairs(Resource):
         for part in reversed(self._parts):
             part.close()
         self._parts, self._room = [], 0
-        device, self._ready, self._at_top = self._device, {}, None
+        device, self._ready, self._at_top, self._join = self._device, {}, None, None
         room = 1 << (count - 1).bit_length()
         self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs", owner=self)
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
@@ -139,13 +143,13 @@ class Pairs(Resource):
         self._answer_rows: Uint32s = self._answers.view().reshape(room, -1)
         self._room = room  # last, as an interrupt may come between
 
-    def _ready_for(self, count: int, kept: int) -> tuple[Bindings, Recording]:
+    def _ready_for(self, count: int, kept: int, has_shared: bool) -> tuple[Bindings, Recording]:
         """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
         size = device.tuned["pairs.size_for_few" if count <= _FEW else "pairs.size_for_many"]
         is_few = _is_few(count, kept)
         is_software = device.info.kind == "cpu"
-        sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= FEWEST else 1
+        sides = (_SOFTWARE_SIDES if is_software else _SIDES) if count <= FEWEST or has_shared else 1
         sides = min(sides, device.limits.workgroup_size)
         key = is_few, sides, sides * min(size, device.limits.workgroup_size // sides)
         if key not in self._kernels:
@@ -160,7 +164,7 @@ class Pairs(Resource):
                 device,
                 shader,
                 bindings=10 if is_few else 8,
-                push_constants=5 if is_few else 1,
+                push_constants=6 if is_few else 1,
                 workgroup_size=key[2],
                 constants=constants,
                 shared_bytes=entries.shared_bytes,
@@ -177,6 +181,26 @@ class Pairs(Resource):
             self._ready[key] = bound, Recording(device, owner=self)
             self._parts += self._ready[key]
         return self._ready[key]
+
+    def _bound_join(self) -> Bindings:
+        """Return the kernel that joins the searches from the ends of pairs, if these are shared."""
+        if self._join is None:
+            device, height = self._device, height_of(self._customized.hierarchy)
+            if self._join_kernel is None:
+                size = _SOFTWARE_JOIN_SIZE if device.info.kind == "cpu" else _JOIN_SIZE
+                self._join_kernel = Kernel(
+                    device,
+                    "phast_join",
+                    bindings=3,
+                    push_constants=2,
+                    workgroup_size=min(size, device.limits.workgroup_size),
+                    constants={HEIGHT_CONSTANT: height, TRACKS_CONSTANT: self.most_tracks},
+                    shared_bytes=8,
+                    owner=self,
+                )
+            self._join = self._join_kernel.on(self._pairs, self._answers, self.labels)
+            self._parts.append(self._join)
+        return self._join
 
     def _bound_at_top(self) -> tuple[Bindings, Bindings]:
         """Return the kernels that search at the top of the hierarchy and join both searches of pairs."""
@@ -209,7 +233,9 @@ class Pairs(Resource):
             self._parts += self._at_top
         return self._at_top
 
-    def _record(self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int) -> None:
+    def _record(
+        self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int, has_shared: bool
+    ) -> None:
         is_few = _is_few(count, num_kept)
         ends_at_top = is_few and count <= _MOST_AT_TOP and self._ends_at_top(is_for_paths=num_tracked > 0)
         groups = min(count, self._most_groups[is_few])
@@ -219,8 +245,15 @@ class Pairs(Resource):
             recording.fill(self._top_distances, UNREACHABLE, top_bytes(self._customized.top, 2 * count))
             recording.barrier("transfer", "compute")
         recording.bind(bound)
-        recording.push(bound, *((count, num_kept, ends_at_top, self.most_kept, num_tracked) if is_few else (count,)))
+        of_few = num_kept, ends_at_top, self.most_kept, num_tracked, has_shared
+        recording.push(bound, count, *(of_few if is_few else ()))
         recording.dispatch(groups)
+        if has_shared:
+            recording.barrier()
+            join = self._bound_join()
+            recording.bind(join)
+            recording.push(join, count, self.most_kept)
+            recording.dispatch(groups)
         if ends_at_top:
             recording.barrier()
             climb, meet = self._bound_at_top()
@@ -286,8 +319,17 @@ class Pairs(Resource):
         self._make_room(count)
         return self._pair_rows[:count]
 
-    def search_begun(self, count: int, kept: int, follow: Callable[[], Recording] | None = None) -> Uint32s:
+    def can_share(self, count: int, kept: int) -> bool:
+        """Return whether pairs with an end in common can share the search from there, for `search_begun`."""
+        return count == kept and self.are_tracked
+
+    def search_begun(
+        self, count: int, kept: int, follow: Callable[[], Recording] | None = None, *, has_shared: bool = False
+    ) -> Uint32s:
         """Do what `find` does for pairs that were written where `begin` said.
+
+        If ends are shared, the pairs are those of searches, those of the first seed of each first, and each end is a
+        node in the first pair with it only; in others it is `UNREACHABLE`, and the offset is the number of that pair.
 
         Returns
         -------
@@ -296,7 +338,7 @@ class Pairs(Resource):
             next search.
         """
         if count:
-            self._submit(count, kept, follow and follow())
+            self._submit(count, kept, follow and follow(), has_shared=has_shared)
         return self._answer_rows[:count]
 
     def find(
@@ -328,14 +370,14 @@ class Pairs(Resource):
             overflow[first : first + len(part)] = answers[:, 1] != 0
         return found, overflow, milliseconds
 
-    def _submit(self, count: int, kept: int, following: Recording | None = None) -> None:
+    def _submit(self, count: int, kept: int, following: Recording | None = None, *, has_shared: bool = False) -> None:
         """Search the pairs in the buffer, then execute other commands."""
         self._status.words[0] = 0
-        bound, recording = self._ready_for(count, kept)
-        tracked = 0 if following is None else kept
-        if recording.key != (count, kept, tracked):
-            with recording.record((count, kept, tracked)):
-                self._record(recording, bound, count, kept, tracked)
+        bound, recording = self._ready_for(count, kept, has_shared)
+        key = count, kept, 0 if following is None else kept, has_shared
+        if recording.key != key:
+            with recording.record(key):
+                self._record(recording, bound, *key)
         if following is None:
             recording.submit()
         else:
