@@ -120,15 +120,22 @@ def test_few_changed_weights_and_other_metrics(
     assert set(found) == {1}
 
 
-@pytest.mark.parametrize(("most", "slots"), [(3, 23), (1 << 20, 128)])  # 70 are three times 23 and one more
-def test_paths_of_many_searches(device: Device, monkeypatch: pytest.MonkeyPatch, most: int, slots: int) -> None:
+@pytest.mark.parametrize(
+    ("most", "slots", "tracks"), [(3, 23, 4095), (1 << 20, 128, 4095), (1 << 20, 128, 60)]
+)  # 70 are three times 23 and one more
+def test_paths_of_many_searches(
+    device: Device, monkeypatch: pytest.MonkeyPatch, most: int, slots: int, tracks: int
+) -> None:
     monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 0)
     monkeypatch.setattr(path_batch, "slots_for", lambda *_: slots)
+    monkeypatch.setattr(pairs, "_MOST_TRACKS_OF_MANY", tracks)
     graph, rng = prepare(varied(14, most)), np.random.default_rng(4)
 
     def places(count: int) -> Groups:
-        pairs = rng.integers(0, graph.num_nodes, (count, 2)).tolist()
-        return Groups.of([[(node, int(rng.integers(3))) for node in pair] for pair in pairs])
+        ends = rng.integers(0, graph.num_nodes, (count, 3)).tolist()
+        return Groups.of(
+            [[(node, int(rng.integers(3))) for node in some[: 1 + at % 3]] for at, some in enumerate(ends)]
+        )
 
     seeds, targets = places(70), places(70)
     with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:

@@ -23,7 +23,8 @@ from vkssp.generate import rmat, uniform_random
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
 from vkssp.graph.distance_type import DISTANCE_TYPES
-from vkssp.solver import session
+from vkssp.prepared.seed_groups import Groups
+from vkssp.solver import session, session_batch
 
 SHADERS = ROOT / "shaders"
 #: Kernels that know nothing of a search's state.
@@ -167,6 +168,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         patch.setattr(lower_arcs, "enough_paths", lambda *_: 0)  # as after many paths
         with Solver(prepare(grid(4)), "phast", device) as solver:
             solver.path(0, 15)
+            solver.search_paths(*(Groups.of([[(end, 0)]] * session_batch.FEW_SEARCHES) for end in (0, 15)))
     for algorithm in ("block_resident", "phast"):
         with Solver(grid(4), algorithm, device) as solver:
             next(solver.table([0, 1, 2], chunked=True))  # smaller ones are made of pairs
