@@ -121,14 +121,15 @@ def test_few_changed_weights_and_other_metrics(
 
 
 @pytest.mark.parametrize(
-    ("most", "slots", "tracks"), [(3, 23, 4095), (1 << 20, 128, 4095), (1 << 20, 128, 60)]
+    ("most", "slots", "limits"), [(3, 23, {}), (1 << 20, 128, {}), (1 << 20, 128, {"_MOST_TRACKS_OF_MANY": 60})]
 )  # 70 are three times 23 and one more
 def test_paths_of_many_searches(
-    device: Device, monkeypatch: pytest.MonkeyPatch, most: int, slots: int, tracks: int
+    device: Device, monkeypatch: pytest.MonkeyPatch, most: int, slots: int, limits: dict[str, int]
 ) -> None:
     monkeypatch.setattr(lower_arcs, "enough_paths", lambda *_: 0)
     monkeypatch.setattr(path_batch, "slots_for", lambda *_: slots)
-    monkeypatch.setattr(pairs, "_MOST_TRACKS_OF_MANY", tracks)
+    for name, value in limits.items():
+        monkeypatch.setattr(pairs, name, value)
     graph, rng = prepare(varied(14, most)), np.random.default_rng(4)
 
     def places(count: int) -> Groups:
