@@ -154,7 +154,8 @@ def test_groups_of_seeds_and_limits(device: Device) -> None:
         assert np.array_equal(nearest.source, other.source) and np.array_equal(nearest.distance, other.distance)
 
 
-def test_only_targets_and_their_ancestors_are_swept(device: Device) -> None:
+def test_only_targets_and_their_ancestors_are_swept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "tuned", {**device.tuned, "sweeps.subtree_nodes": 0})  # a dispatch for each level
     graph = streets()
     hierarchy = graph.hierarchy
     assert hierarchy is not None
