@@ -20,13 +20,12 @@ layout(push_constant) uniform Push {
 #define BLOCKS_BINDING 3
 #include "block_visit.glsl"
 #include "targets.glsl"
-#include "reduce.glsl"
 
+shared uint far_nearest;     // least distance that this workgroup finds waiting
 shared uint first_block[2];  // in both halves of the near list, read before the half is known
 
 // Registers limit how many workgroups a device has room for, so only this word of `step` is kept in registers.
 uint threshold;
-uint far_nearest = UNREACHABLE;
 
 uint reach() {
     return threshold;
@@ -48,7 +47,7 @@ void wake(uint block, uint distance) {
         if (atomicExchange(blocks[block].woken_for, next) == next) return;
         lists[near_out() + atomicAdd(state.near_next, 1)] = block;
     } else {
-        far_nearest = min(far_nearest, distance);
+        atomicMin(far_nearest, distance);
         if (atomicMin(blocks[block].waiting, distance) != UNREACHABLE) return;
         lists[far_out() + atomicAdd(state.far_length, 1)] = block;
     }
@@ -63,7 +62,7 @@ void split_far(uint length, uint in_far) {
             blocks[block].waiting = UNREACHABLE;
             lists[near_out() + atomicAdd(state.near_next, 1)] = block;
         } else {
-            far_nearest = min(far_nearest, waiting);
+            atomicMin(far_nearest, waiting);
             lists[far_out() + atomicAdd(state.far_next, 1)] = block;
         }
     }
@@ -112,16 +111,21 @@ void main() {
         first_block[0] = lists[gl_WorkGroupID.x];
         first_block[1] = lists[num_blocks + gl_WorkGroupID.x];
     }
+    if (gl_LocalInvocationIndex == 0) far_nearest = UNREACHABLE;
     if (search_is_over()) return;
     threshold = step[THRESHOLD];
     uint near_in = step[NEAR_PARITY] * num_blocks, far_in = (2 + step[FAR_PARITY]) * num_blocks;
     if (step[PHASE] == SPLIT) {
         split_far(step[SPLIT_LENGTH], far_in);
     } else if (gl_WorkGroupID.x < step[NEAR_LENGTH]) {
-        visit(first_block[step[NEAR_PARITY]], 0);
-        while (next_entry < step[NEAR_LENGTH]) visit(lists[near_in + next_entry], 0);
+        uint block = first_block[step[NEAR_PARITY]];
+        while (true) {  // with a single visit in the code, which is large
+            visit(block, 0);
+            if (next_entry >= step[NEAR_LENGTH]) break;
+            block = lists[near_in + next_entry];
+        }
     }
-    far_nearest = workgroup_min(far_nearest);
+    barrier();
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);
     if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();
 }

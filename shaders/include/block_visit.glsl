@@ -215,7 +215,8 @@ void visit(uint block, uint first_of_search) {
         next_flag = free_flag;
     }
 
-    if (lid == 0) next_entry = claims() ? gl_NumWorkGroups.x + atomicAdd(state.claimed, 1) : UNREACHABLE;
+    uint claimed = UNREACHABLE;  // written to shared memory later, so that the first subgroup does not wait for it
+    if (lid == 0 && claims()) claimed = gl_NumWorkGroups.x + atomicAdd(state.claimed, 1);
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
         uint place = lid + k * WORKGROUP_SIZE;
         if (place >= count) continue;
@@ -230,8 +231,10 @@ void visit(uint block, uint first_of_search) {
         relaxed_with[slot + base + place] = distance;
         if (distance >= UNREACHABLE - heaviest) check_sums(base + place, distance);
     }
+    if (lid == 0) next_entry = claimed;
     buffer_barrier();  // otherwise improvements in the block might seem new to the arcs that stay
+    // The last subgroup, for the others have more arcs to relax.
+    if (lid == WORKGROUP_SIZE - 1 && pending != UNREACHABLE) wake(first_of_search + block, pending);
     relax_others(others_of_block.x, others_of_block.w, first_of_search);  // those that stay follow those that leave
-    if (lid == 0 && pending != UNREACHABLE) wake(first_of_search + block, pending);
     barrier();  // the next visit uses the same shared memory
 }
