@@ -125,7 +125,9 @@ void main() {
             block = lists[near_in + next_entry];
         }
     }
-    barrier();
-    if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);
-    if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();
+    fold_work();
+    buffer_barrier();
+    if (gl_LocalInvocationIndex != 0) return;
+    if (far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);
+    if (takes_last_ticket()) advance();
 }

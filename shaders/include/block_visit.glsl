@@ -11,9 +11,9 @@
 // to be cleared before distances are read. The price is an occasional visit that finds no work. For nodes that wait for
 // a later threshold, each block keeps a lower bound.
 //
-// Needs loop.glsl and BLOCKS_BINDING defined, the first of seven bindings. The including file defines the
-// word NEAR_LENGTH of `step`, the functions reach() and wake() (see below), the push constants num_nodes and heaviest, and the
-// state's field `claimed`.
+// Needs loop.glsl and BLOCKS_BINDING defined, the first of seven bindings. The including file defines the word NEAR_LENGTH
+// of `step`, the functions reach() and wake() (see below), the push constants num_nodes and heaviest, and the state's
+// field `claimed`.
 
 #include "block.glsl"
 
@@ -47,7 +47,7 @@ const uint NO_ARC = UNREACHABLE >> PLACE_BITS;  // the weight in the free parts 
 
 shared uint block_dist[BLOCK];
 shared uint block_found[BLOCK];  // distances at the start of the visit
-shared uvec4 others_of_block;
+shared uint others_of_block[4];  // as in `ranges`
 shared uint changed[3];  // flags by round: one is set, one is read, one is cleared
 shared uint next_entry;      // next entry of the near list for this workgroup
 shared uint pending;     // least distance in the block of a node that has work
@@ -120,7 +120,7 @@ void check_sums(uint node, uint distance) {
 // Relax the arcs that stay in the block and are in no record, also those whose tail has not improved: there are few.
 // This may miss the last improvements of tails, so relax_others() relaxes these arcs once more at the end.
 void relax_staying() {
-    for (uint i = others_of_block.z + gl_LocalInvocationIndex; i < others_of_block.w; i += WORKGROUP_SIZE) {
+    for (uint i = others_of_block[2] + gl_LocalInvocationIndex; i < others_of_block[3]; i += WORKGROUP_SIZE) {
         Other arc = others[i];
         uint distance = read_inside(arc.tail), place = arc.head - base, through = extend(distance, arc.weight);
         if (distance >= reach()) continue;
@@ -132,9 +132,11 @@ void relax_staying() {
 }
 
 // Relax some of the arcs that are in no record, for tails that have relaxed their arcs, and wake the improved blocks.
-void relax_others(uint first, uint end, uint first_of_search) {
-    for (uint i = first + gl_LocalInvocationIndex; i < end; i += WORKGROUP_SIZE) {
-        Other arc = others[i];
+// An invocation relaxes every WORKGROUP_SIZE-th arc from `at` on, the first of which is `first`.
+void relax_others(Other first, uint at, uint end, uint first_of_search) {
+    for (uint i = at; i < end; i += WORKGROUP_SIZE) {
+        Other arc = first;
+        if (i != at) arc = others[i];
         uint distance = block_dist[arc.tail];
         if (distance == UNREACHABLE) continue;
         uint head[1] = {slot + arc.head}, through[1] = {through_arc(distance, arc.weight)};
@@ -161,6 +163,7 @@ void visit(uint block, uint first_of_search) {
     // loops over them are unrolled.
     Quad record[NODES_EACH * RECORD_QUADS];
     uint last[NODES_EACH], limit[NODES_EACH], working = 0;
+    uint range = lid < 4 ? ranges[block][lid] : 0;  // requested together with the words of nodes
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
         uint place = lid + k * WORKGROUP_SIZE;
         last[k] = limit[k] = 0;  // a place without a node never works
@@ -175,7 +178,10 @@ void visit(uint block, uint first_of_search) {
     if (lid == 0) {
         changed[0] = changed[1] = changed[2] = 0;
         pending = UNREACHABLE;
-        others_of_block = ranges[block];
+    }
+    if (lid < 4) others_of_block[lid] = range;
+    if (lid == 0) {
+        for (uint i = WORKGROUP_SIZE; i < 4; ++i) others_of_block[i] = ranges[block][i];
     }
     barrier();
 
@@ -215,6 +221,10 @@ void visit(uint block, uint first_of_search) {
         next_flag = free_flag;
     }
 
+    // Few invocations relax more than one of the other arcs. The first is read while distances are written.
+    uint first_other = others_of_block[0] + lid, end_other = others_of_block[3];
+    Other other = Other(0, 0, 0);
+    if (first_other < end_other) other = others[first_other];
     uint claimed = UNREACHABLE;  // written to shared memory later, so that the first subgroup does not wait for it
     if (lid == 0 && claims()) claimed = gl_NumWorkGroups.x + atomicAdd(state.claimed, 1);
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
@@ -235,6 +245,6 @@ void visit(uint block, uint first_of_search) {
     buffer_barrier();  // otherwise improvements in the block might seem new to the arcs that stay
     // The last subgroup, for the others have more arcs to relax.
     if (lid == WORKGROUP_SIZE - 1 && pending != UNREACHABLE) wake(first_of_search + block, pending);
-    relax_others(others_of_block.x, others_of_block.w, first_of_search);  // those that stay follow those that leave
+    relax_others(other, first_other, end_other, first_of_search);  // those that stay follow those that leave
     barrier();  // the next visit uses the same shared memory
 }

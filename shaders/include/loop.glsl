@@ -74,17 +74,22 @@ void buffer_barrier() {
                    gl_SemanticsAcquireRelease);
 }
 
+// Return whether this workgroup is the last of the dispatch to finish. One invocation calls this after a barrier, and
+// makes the workgroup's writes available to the device: those that it has seen through the barrier along with its own.
+// (A memory barrier of all invocations costs a GPU 20 us per dispatch.)
+bool takes_last_ticket() {
+    memoryBarrierBuffer();
+    bool is_last_one = atomicAdd(loop.ticket, 1) == gl_NumWorkGroups.x - 1;
+    memoryBarrierBuffer();
+    return is_last_one;
+}
+
 // Return whether this workgroup is the last of the dispatch to finish, the same for all of its invocations, which must
-// all call this. One invocation makes the workgroup's writes available to the device: those that it has seen through
-// the barrier along with its own. (A memory barrier of all invocations costs a GPU 20 us per dispatch.)
+// all call this.
 bool last_workgroup() {
     fold_work();
     buffer_barrier();
-    if (gl_LocalInvocationIndex == 0) {
-        memoryBarrierBuffer();
-        is_last = atomicAdd(loop.ticket, 1) == gl_NumWorkGroups.x - 1;
-        memoryBarrierBuffer();
-    }
+    if (gl_LocalInvocationIndex == 0) is_last = takes_last_ticket();
     buffer_barrier();
     return is_last;
 }
