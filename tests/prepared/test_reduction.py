@@ -330,3 +330,13 @@ def test_seeds_in_many_components() -> None:
         near = {place: distance for place, distance in expected.items() if not is_core[place]}
         assert dict(found.near.tolist()) == {place: near[place] for place in near if near[place] < UNREACHABLE}
         assert len(found.exits) == sum(is_core[place] for place in expected)
+
+
+def test_sums_along_cycles_are_no_sums_of_paths() -> None:
+    """A cycle that is a component is gone round many times while the ends of chains are looked for."""
+    ring, weight = np.arange(6), 1 << 28
+    streets = [*zip(ring, (ring + 1) % 6, strict=True), *((6 + k, 7 + k) for k in range(60))]
+    graph = Graph.from_edges(*zip(*streets, strict=True), [weight] * 6 + [1] * 60, undirected=True)
+    assert not reduce_graph(RenumberedGraph(graph, "natural")).saturated
+    heavy = Graph.from_edges(*zip(*streets, strict=True), [1] * 6 + [weight] * 60, undirected=True)
+    assert reduce_graph(RenumberedGraph(heavy, "natural")).saturated

@@ -78,6 +78,16 @@ def joined(edges: Edges, num_nodes: int) -> Edges:
     return Edges(low[at], high[at], up, down)
 
 
+def _sums(left: Weights, right: Weights) -> tuple[Weights, Flags]:
+    """Return sums, UNREACHABLE if an operand is or if they do not fit into 32 bits, and which do not fit."""
+    total = left.astype(np.uint64) + right
+    over = total >= UNREACHABLE
+    if not over.any():
+        return total.astype(np.uint32), over
+    total[over] = UNREACHABLE
+    return total.astype(np.uint32), over & (left != UNREACHABLE) & (right != UNREACHABLE)
+
+
 class RemainingGraph:
     """Graph that shrinks while dead ends and chains are removed.
 
@@ -114,12 +124,9 @@ class RemainingGraph:
 
     def add(self, left: Weights, right: Weights) -> Weights:
         """Return sums; a sum is UNREACHABLE if an operand is or if it does not fit into 32 bits."""
-        total = left.astype(np.uint64) + right
-        over = total >= UNREACHABLE
-        if over.any():
-            self.saturated |= bool((over & (left != UNREACHABLE) & (right != UNREACHABLE)).any())
-            total[over] = UNREACHABLE
-        return total.astype(np.uint32)
+        total, beyond = _sums(left, right)
+        self.saturated |= bool(beyond.any())
+        return total
 
     def shrink(self) -> int:
         """Contract chains and peel leaves, once each; return the number of nodes removed or newly kept in cycles."""
@@ -213,14 +220,19 @@ class RemainingGraph:
         later[onward] = leaving(head[onward], onward)
         way = np.zeros(len(head), np.uint32)
         way[onward] = back[onward]
+        # Whether a sum does not fit. Sums along cycles do not count, as they go around again and again.
+        beyond = np.zeros(len(head), np.bool_)
         active = onward
         for _ in range(len(head).bit_length() + 1):
             active = active[inner[head[later[active]]]]
             if len(active) == 0:
                 break
             jump = later[active]
-            way[active] = self.add(way[active], way[jump])
+            way[active], fails = _sums(way[active], way[jump])
+            beyond[active] |= fails
             later[active] = later[jump]
+        beyond[active] = False
+        self.saturated |= bool(beyond.any())
         return later, way, active
 
     def _keep_one(self, tail: Indices, head: Indices, gone: Flags) -> None:
