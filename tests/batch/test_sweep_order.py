@@ -54,6 +54,16 @@ def test_nodes_come_after_their_ancestors(most: int) -> None:
             check_order(hierarchy, swept, most)
 
 
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 4])
+def test_levels_between_supernodes_and_their_parents(most: int) -> None:
+    graph = Graph.from_edges([0, 1, 1, 2, 0, 3], [1, 0, 2, 1, 3, 0], [3, 4, 5, 6, 7, 8])
+    arrays = [[0, 1, 2, 3], [0, 1, 2, 3, 4], [0, 0, 1, 2, 3], [0, 1, 0], [0, 1, 2, 4]]
+    hierarchy = Hierarchy(*(np.array(array, np.uint32) for array in arrays))
+    hierarchy.check(graph)
+    check_order(hierarchy, np.arange(4), most)
+    check_order(hierarchy, np.array([0, 3]), most)
+
+
 def test_larger_subtrees_leave_fewer_levels() -> None:
     hierarchy = hierarchy_of(grid(20))
     everything = np.arange(hierarchy.num_nodes)

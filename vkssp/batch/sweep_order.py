@@ -44,8 +44,8 @@ def sweep_order(hierarchy: Hierarchy, swept: Uint32s, most: int) -> SweepOrder:
     levels = list(pairwise(bounds.tolist()))
     parent = hierarchy.supernode[hierarchy.parent].astype(np.int64)  # any for those of the first level, which have none
     below = np.bincount(group, minlength=hierarchy.num_supernodes)
-    for (high, low), (begin, end) in reversed(list(pairwise(levels))):
-        below[high:low] += np.bincount(parent[begin:end] - high, below[begin:end], low - high).astype(np.int64)
+    for begin, end in reversed(levels[1:]):  # parents may lie several levels above
+        np.add.at(below, parent[begin:end], below[begin:end])
     root = np.where(below <= most, np.arange(len(below)), -1)  # of the largest subtree, or -1
     for begin, end in levels[1:]:
         above = root[parent[begin:end]]
