@@ -451,6 +451,17 @@ def test_large_cores_have_buckets_of_the_whole_graph(device: Device, monkeypatch
             assert np.array_equal(solver.distances(8000), expected)
 
 
+@pytest.mark.parametrize("chosen", [{"workgroup_size": 1}, {"workgroup_size": 8}, {"block": 16}, {"rounds": 1}])
+def test_large_cores_are_searched_with_any_parameters(
+    device: Device, monkeypatch: pytest.MonkeyPatch, chosen: dict[str, int]
+) -> None:
+    monkeypatch.setitem(device.tuned, "block_resident.workgroups", 1)
+    graph = road_grid(128)
+    with Solver(graph, "block_resident", device, reduction="full", **chosen) as solver:
+        assert solver.core_nodes is not None and solver.core_nodes > 512
+        assert np.array_equal(solver.distances(8000), scipy_dijkstra(graph, 8000))
+
+
 def test_large_graphs_are_eliminated_from_on_request(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = road_grid(64, shape_nodes=3)
     monkeypatch.setattr(shared_graph, "MOST_NODES", 100)

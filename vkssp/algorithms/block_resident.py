@@ -123,7 +123,7 @@ class BlockResident(DeviceAlgorithm):
     SWEEPS: ClassVar[float] = 0
 
     @classmethod
-    def core_parameters(cls, core: DeviceGraph, whole: RenumberedGraph) -> Mapping[str, int]:
+    def core_parameters(cls, core: DeviceGraph, whole: RenumberedGraph, given: Mapping[str, int]) -> Mapping[str, int]:
         """Return parameters for searches in a core whose blocks are too many to be visited at once.
 
         Arcs of a core stand for long paths, and a bucket as wide as many of them takes in most of a graph. That is best
@@ -132,14 +132,16 @@ class BlockResident(DeviceAlgorithm):
         more rounds between barriers.
         """
         tuned = core.device.tuned
-        if core.num_nodes <= tuned["block_resident.workgroups"] * usual_block(tuned["block_resident.workgroup_size"]):
-            return {}
-        block = min(_CORE_BLOCK, usual_block(tuned["block_resident.workgroup_size"]))
+        usual = usual_block(given.get("workgroup_size", tuned["block_resident.workgroup_size"]))
+        if core.num_nodes <= tuned["block_resident.workgroups"] * usual:
+            return given
+        block = given.get("block", min(_CORE_BLOCK, usual))
         return {
             "delta": default_bucket(whole, core.device),
             "block": block,
             "rounds": 3 * default_rounds(block) // 2,
             "rounds_at_once": 2 * tuned["block_resident.rounds_at_once"],
+            **given,
         }
 
     def _graph_bytes(self, *, at_most: bool) -> int:
@@ -173,7 +175,7 @@ class BlockResident(DeviceAlgorithm):
                 f"block is {self.block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at "
                 "most; choose smaller blocks or a larger workgroup_size"
             )
-        rounds = parameters["rounds"] or max(1, default_rounds(self.block) // self._more_groups)
+        rounds = max(1, (parameters["rounds"] or default_rounds(self.block)) // self._more_groups)
         at_once = parameters["rounds_at_once"] or self._device.tuned["block_resident.rounds_at_once"]
         self.num_blocks = -(-self._num_nodes // self.block)
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)

@@ -209,9 +209,9 @@ class DeviceAlgorithm(Resource):
             raise
 
     @classmethod
-    def core_parameters(cls, core: DeviceGraph, whole: RenumberedGraph) -> Mapping[str, int]:
-        """Return defaults of parameters for searches in the core of a graph."""
-        return {}
+    def core_parameters(cls, core: DeviceGraph, whole: RenumberedGraph, given: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the parameters of searches in the core of a graph, among them those that the caller has given."""
+        return given
 
     def _require_memory(self) -> None:
         """Raise `DeviceError` if the device has too little memory, before any is allocated."""

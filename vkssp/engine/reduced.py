@@ -194,8 +194,8 @@ class ReducedSearch(Resource):
             self._make()
             # Made last and so closed first: submissions must end before their buffers are freed.
             given = {name: value for name, value in parameters.items() if value is not None}
-            parameters = {**kind.core_parameters(graph.core, graph.renumbered), **given}
-            self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **parameters)
+            of_core = kind.core_parameters(graph.core, graph.renumbered, given)
+            self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **of_core)
         except BaseException:
             self.close()
             raise
