@@ -22,7 +22,8 @@ layout(push_constant) uniform Push {
 const uint LINK = 0, CHOOSE = 1, WRITE = 2;  // the twins in vkssp/cch/lower_arcs.py
 const uint DEPTH = 64;                       // arcs of an alternative that wait to be compared, at most
 const uint OF_GRAPH = 0x80000000u;           // beside the place of an arc of the graph
-uint waiting[2 * DEPTH], heights[2];
+const uint MOST_STEPS = 32768;               // of an invocation in a dispatch, as systems end long dispatches
+uint waiting[2 * DEPTH], heights[2], steps = 0;
 
 // Replace the last arc that waits on a side, unless it is one of the graph; return false if that is not possible.
 bool replace_last(uint side) {
@@ -51,7 +52,7 @@ void begin_side(uint side, uint tie) {
 uint better(uint tie, uint other) {
     begin_side(0, tie);
     begin_side(1, other);
-    while (heights[0] > 0 && heights[1] > 0) {
+    while (heights[0] > 0 && heights[1] > 0 && ++steps <= MOST_STEPS) {
         uint here = waiting[heights[0] - 1], there = waiting[DEPTH + heights[1] - 1];
         if (here == there) {
             --heights[0];
@@ -65,9 +66,6 @@ uint better(uint tie, uint other) {
     return NO_INDEX;
 }
 
-// Return whether a tie is the first one of an arc that is not resolved.
-bool is_first(uint tie) { return lower[ties[tie].word] == uvec2(tie, HAS_SEVERAL); }
-
 void main() {
     uint count = num_ties;
     if (count > room) return;
@@ -75,15 +73,18 @@ void main() {
         if (stage == LINK) {
             uvec2 both = lower[ties[i].word];
             if (both.y == HAS_SEVERAL && both.x != i) atomicExchange(ties[i].next, atomicExchange(ties[both.x].next, i));
-        } else if (is_first(i)) {
-            if (stage == WRITE) {
-                uint chosen = ties[i].chosen;
-                if (chosen != NO_INDEX) lower[ties[i].word] = uvec2(ties[chosen].one, ties[chosen].other);
-                continue;
-            }
+        } else if (stage == WRITE) {  // only first ties have one, and are alone in writing and not reading their words
+            uint chosen = ties[i].chosen;
+            if (chosen == NO_INDEX) continue;
+            lower[ties[i].word] = uvec2(ties[chosen].one, ties[chosen].other);
+            ties[i].chosen = NO_INDEX;
+        } else if (lower[ties[i].word] == uvec2(i, HAS_SEVERAL)) {  // the first one of an arc that is not resolved
             uint best = i;
             for (uint j = ties[i].next; j != NO_INDEX && best != NO_INDEX; j = ties[j].next) best = better(best, j);
-            ties[i].chosen = best;
+            // If the device ended loops early, see check_loops in loop.glsl, not all have been compared.
+            uint rounds = 0;
+            for (uint k = 0; k < 2 * gl_NumWorkGroups.y; ++k) ++rounds;
+            ties[i].chosen = rounds < 2 ? NO_INDEX : best;
         }
     }
 }

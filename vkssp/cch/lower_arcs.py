@@ -37,9 +37,9 @@ _ARC_BYTES, _ALL_BYTES, _MOST_MEMORY = 16, 24, 0.25
 # Bytes of one of several paths that an arc stands for, and how many there is room for: so many, and one more for so
 # many arcs.
 _TIE_BYTES, _TIES = 20, (1 << 12, 16)
-# Stages of their choice, the twins of those in shaders/cch/lower_ties.comp; how often the last two follow each other;
-# and workgroups and invocations of each.
-_LINK, _CHOOSE, _WRITE = 0, 1, 2
+#: Stages of the choice of ties, the twins of those in shaders/cch/lower_ties.comp.
+LINK, CHOOSE, WRITE = 0, 1, 2
+# How often the last two follow each other, and workgroups and invocations of each.
 _ROUNDS, _TIE_GROUPS, _TIE_SIZE = 8, 256, 64
 # Invocations of a workgroup, and those that share a supernode below a node: of nodes that are ancestors of many
 # supernodes, which are the first ones, and of the others.
@@ -208,7 +208,7 @@ class LowerArcs(Resource):
                     recording.dispatch(min(end - begin, device.limits.workgroups))
                 begin = end
             recording.bind(ties)
-            for stage in (_LINK, *(_CHOOSE, _WRITE) * _ROUNDS):
+            for stage in (LINK, *(CHOOSE, WRITE) * _ROUNDS):
                 recording.barrier()
                 recording.push(ties, stage, room)
                 recording.dispatch(_TIE_GROUPS)
