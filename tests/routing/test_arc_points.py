@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.osm_maps import ANDORRA
 from vkssp import Router, prepare, read_graph
+from vkssp.routing import arc_points
 from vkssp.routing.arc_points import ArcPoints
 
 
@@ -44,6 +45,14 @@ def test_points_of_arcs_follow_their_first_ones_without_repetitions() -> None:
 
 def test_arcs_that_do_not_meet_have_no_points() -> None:
     assert [len(array) for array in ArcPoints(ring(moved=0.1)).arrays] == [0, 0]
+
+
+def test_points_of_arcs_are_not_made_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ring()
+    needed = 72 * len(lines.points) + 16 * len(lines.along)
+    for free, is_made in ((needed, False), (2 * needed, True), (None, True)):
+        monkeypatch.setattr(arc_points, "free_bytes", lambda free=free: free)
+        assert all(len(array) > 0 for array in ArcPoints(lines).arrays) == is_made
 
 
 def test_routes_are_the_same_without_points_of_arcs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,14 @@ import numpy.typing as npt
 from vkssp.arrays import in_huge_pages, own
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
+from vkssp.memory import free_bytes
 from vkssp.routing.lines import StreetLines
 
 #: Points that are copied at once, perhaps more than an arc has.
 AT_ONCE = 4
+# Bytes of a point and of an arc, with copies and room for the computation, and the largest part of the free
+# memory that all may take.
+_POINT_BYTES, _ARC_BYTES, _MOST_MEMORY = 72, 16, 0.5
 _NO_ARCS, _NO_POINTS = own(np.zeros((0, 2), np.uint32)), own(np.zeros((0, 2)))
 
 
@@ -34,12 +38,13 @@ class ArcPoints:
         """The place of each arc's second point and the number of its points but the first one; and points.
 
         Shape (num_arcs, 2), and latitude and longitude in degrees, shape (p, 2), float64. Successive points of an arc
-        differ, and the last point of each arc is the first one of the arcs that follow it. If this is not so, both are
-        empty.
+        differ, and the last point of each arc is the first one of the arcs that follow it. If this is not so, or if too
+        little memory is free, both are empty.
         """
         first, points, along, first_out, head = self._parts
         count, num_nodes = len(points), len(first_out) - 1
-        if 2 * (count + AT_ONCE) >= 2**32:
+        needed, free = _POINT_BYTES * count + _ARC_BYTES * len(along), free_bytes()
+        if 2 * (count + AT_ONCE) >= 2**32 or (free is not None and needed > _MOST_MEMORY * free):
             return _NO_ARCS, _NO_POINTS
         where, both = np.empty((len(along), 2), np.uint32), np.zeros((2 * (count + AT_ONCE), 2))
         room = np.empty(count, np.int64), np.full(num_nodes, -1, np.int64)
