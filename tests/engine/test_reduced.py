@@ -462,6 +462,15 @@ def test_large_cores_are_searched_with_any_parameters(
         assert np.array_equal(solver.distances(8000), scipy_dijkstra(graph, 8000))
 
 
+def test_large_cores_are_searched_by_small_workgroups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MASK_VARIABLE, "workgroup_size=8")
+    graph = road_grid(128)
+    with open_device() as device:
+        monkeypatch.setitem(device.tuned, "block_resident.workgroups", 1)
+        with Solver(graph, "block_resident", device, reduction="full") as solver:
+            assert np.array_equal(solver.distances(8000), scipy_dijkstra(graph, 8000))
+
+
 def test_large_graphs_are_eliminated_from_on_request(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = road_grid(64, shape_nodes=3)
     monkeypatch.setattr(shared_graph, "MOST_NODES", 100)

@@ -132,7 +132,8 @@ class BlockResident(DeviceAlgorithm):
         more rounds between barriers.
         """
         tuned = core.device.tuned
-        usual = usual_block(given.get("workgroup_size", tuned["block_resident.workgroup_size"]))
+        size = given.get("workgroup_size", tuned["block_resident.workgroup_size"])
+        usual = usual_block(min(size, core.device.limits.workgroup_size))
         if core.num_nodes <= tuned["block_resident.workgroups"] * usual:
             return given
         block = given.get("block", min(_CORE_BLOCK, usual))
