@@ -19,7 +19,7 @@ is too large because the search ended early never becomes part of a path.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -194,7 +194,7 @@ class ReducedSearch(Resource):
             self._make()
             # Made last and so closed first: submissions must end before their buffers are freed.
             given = {name: value for name, value in parameters.items() if value is not None}
-            of_core = kind.core_parameters(graph.core, graph.renumbered, given)
+            of_core: Mapping[str, Any] = kind.core_parameters(graph.core, graph.renumbered, given)
             self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **of_core)
         except BaseException:
             self.close()
