@@ -1,8 +1,9 @@
-// Paths of searches that have one shortest path only, in the submission of the searches: choice of the nearest target, the
-// arcs of the hierarchy from the source to the highest node of the path and on to the target, and the arcs of the graph
-// that these stand for, in order. A workgroup does all of this for each search, in shared memory. Where several paths
-// are equally short, or the path has too many arcs for that, it says so, and phast_choose.comp and what follows it unpack
-// all of them, in this submission or the next one. Needs what lower_arcs.comp has made.
+// Paths of searches that are known without all shortest ones, in the submission of the searches: choice of the nearest
+// target, the arcs of the hierarchy from the source to the highest node of the path and on to the target, and the arcs
+// of the graph that these stand for, in order. A workgroup does all of this for each search, in shared memory. Where
+// several paths are equally short, other than by single arcs of which lower_ties.comp has chosen, or the path has too
+// many arcs for that, it says so, and phast_choose.comp and what follows it unpack all of them, in this submission or
+// the next one. Needs what lower_arcs.comp has made.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

@@ -143,7 +143,7 @@ class SweepBatch(Resource):
     counters : dict of str to int
         ``iterations``, the number of dispatches of sweeps since then.
     num_swept : int
-        Number of nodes that are swept.
+        Number of nodes with a row in a tile: those that are swept, and leaves that are computed with the rows.
     aggregates : tuple of Aggregate or None
         What is made in place of rows.
     """

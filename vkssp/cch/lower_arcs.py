@@ -9,7 +9,7 @@ Perfect customization loses which arcs stand for a path below their ends: others
 basic customization is done again, into a buffer of its own.
 
 An arc may stand for several paths that are equally short. All of them are listed, and then the one is chosen that other
-algorithms find, arcs by arcs from the lowest ones up.
+algorithms find, arc by arc from the lowest ones up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Paths of searches that have one shortest path only, found by one dispatch after the searches of their pairs.
+"""Paths of searches that are known without all shortest ones, found by one dispatch after the searches of their pairs.
 
 Most pairs of nodes of a road network have a single shortest path. Its arcs follow from each other: those of the
-hierarchy from the tracks that the searches leave, and the lower arcs of each from `LowerArcs`. Where several paths are
-equally short, all of them are needed in order to choose the one that all algorithms find, see `vkssp.cch.unpack`.
+hierarchy from the tracks that the searches leave, and the lower arcs of each from `LowerArcs`, which has also chosen
+one of several paths that a single arc stands for. Where other paths are equally short (over several highest nodes,
+several ways up, or arcs for which nothing was chosen), all of them are needed in order to choose the one that all
+algorithms find, see `vkssp.cch.unpack`.
 """
 
 from __future__ import annotations

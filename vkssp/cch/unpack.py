@@ -3,8 +3,8 @@
 An arc of the hierarchy stands for an arc of the graph, or for two arcs over a node below both of its ends (R.
 Geisberger, P. Sanders, D. Schultes, D. Delling, Contraction hierarchies, 2008). Unpacking finds all pairs of arcs with
 the same weight together. So of several shortest paths it finds the same one as a walk along the distances of all nodes.
-After some paths with the same weights, those searches that have only one shortest path take a shorter way, see
-`vkssp.cch.unique_paths`.
+After some paths with the same weights, those searches whose path is known without all shortest ones take a shorter way,
+see `vkssp.cch.unique_paths`.
 """
 
 from __future__ import annotations

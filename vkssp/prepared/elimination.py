@@ -29,7 +29,7 @@ from vkssp.prepared.block_order import block_order
 
 #: Most neighbours of a node that is eliminated, most neighbours of nodes that remain, and number of rounds.
 MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 32, 10
-#: Most nodes of a graph that is eliminated from unless it is asked for: it takes a second for each million.
+#: Most nodes of a core from which reductions by "auto" eliminate: it takes a second for each million.
 MOST_NODES = 1 << 20
 # Bytes of memory that a node takes meanwhile, and most of the free memory that all may take.
 _NODE_BYTES, _MOST_MEMORY = 500, 0.7
