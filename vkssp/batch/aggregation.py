@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.buffer import Buffer, uploaded
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
@@ -115,17 +115,11 @@ class Aggregation(Resource):
                 self._passes.append((kernel.on(tiles, partials, *arrays), first, given))
             first += words_of(one)
         add = Kernel(device, "aggregate_add", bindings=3, push_constants=4, workgroup_size=self._size, owner=self)
-        maxima = self._upload("the maxima among words", is_maximum)
+        maxima = uploaded(device, "the maxima among words", is_maximum, self)
         self._adds = [add.on(partials, maxima, one) for one in finished]
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)
-
-    def _upload(self, name: str, values: npt.NDArray[Any]) -> Buffer:
-        buffer = self._buffer(name, values.nbytes)
-        if values.nbytes:
-            buffer.write(np.ascontiguousarray(values).reshape(-1).view(np.uint32))
-        return buffer
 
     def _kernels_of(self, one: Aggregate, row_of: npt.NDArray[np.int64]) -> list[Any]:
         """Return for each pass of an aggregate: kernel, constants, its buffers, and what is pushed for it."""
@@ -134,17 +128,24 @@ class Aggregation(Resource):
             least = np.full(self._num_rows, 2**32 - 1, np.uint32)
             np.minimum.at(least, row_of, np.arange(len(row_of), dtype=np.uint32))
             nodes = np.stack([count.astype(np.uint32), least], axis=1)
-            return [("aggregate_totals", {}, [self._upload("the nodes of rows", nodes)], (one.limit, one.bits))]
+            return [
+                (
+                    "aggregate_totals",
+                    {},
+                    [uploaded(self.device, "the nodes of rows", nodes, self)],
+                    (one.limit, one.bits),
+                )
+            ]
         assert isinstance(one, CumulativeSums | DecayedSums)  # loads of arcs are made of rows
         columns = len(one.values)
         values = np.zeros((self._num_rows, columns), np.int64)
         np.add.at(values, row_of, one.values.T)
-        by_row, spans = self._upload("the values of rows", values), _spans(columns, _MOST_COLUMNS)
+        by_row, spans = uploaded(self.device, "the values of rows", values, self), _spans(columns, _MOST_COLUMNS)
         if isinstance(one, DecayedSums):
             words = np.concatenate([np.array([one.limit], np.uint32), one.weights])
-            arrays = [by_row, self._upload("the weights of distances", words)]
+            arrays = [by_row, uploaded(self.device, "the weights of distances", words, self)]
             return [("aggregate_decayed", {_COLUMNS: size}, arrays, (at, columns)) for at, size in spans]
-        arrays = [by_row, self._upload("the limits", one.limits)]
+        arrays = [by_row, uploaded(self.device, "the limits", one.limits, self)]
         is_narrow = self._is_narrow(values)
         if not is_narrow:
             spans = _spans(columns, _MOST_WIDE)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.engine.arrays import Array
-from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.buffer import Buffer, uploaded
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
@@ -106,7 +106,7 @@ class RowWriter(Resource):
             column_of[columns] = np.arange(len(columns), dtype=np.uint32)
             column_of[leaves] |= np.uint32(_LEAF)
             columns = np.where(leaves[columns], columns | np.uint32(_LEAF), columns)
-            self._column_of = self._upload("the columns of nodes", column_of)
+            self._column_of = uploaded(device, "the columns of nodes", column_of, self)
             self.labels = Kernel(
                 device,
                 "phast_leaf_labels",
@@ -116,7 +116,7 @@ class RowWriter(Resource):
                 constants=constants,
                 owner=self,
             )
-        self._given.append(self._upload("what is wanted", columns))
+        self._given.append(uploaded(device, "what is wanted", columns, self))
         if leaves is not None:
             down = min(tile, _DOWN)
             self.down, self.across = tile, _ACROSS
@@ -155,12 +155,6 @@ class RowWriter(Resource):
         )
         self._column_arcs = kernel.on(rows, arcs, columns, records, owner=self)
         return [rows, arcs, tiles, overflow, columns, records]
-
-    def _upload(self, name: str, values: Uint32s) -> Buffer:
-        buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
-        if values.nbytes:
-            buffer.write(values)
-        return buffer
 
     def record_columns(self, recording: Recording) -> None:
         """Record the commands that put the arcs of columns side by side, if leaves are to be computed."""

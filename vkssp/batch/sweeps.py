@@ -8,7 +8,7 @@ from vkssp.batch.row_writer import SEARCHES_CONSTANT
 from vkssp.batch.sweep_order import sweep_order
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.engine.arrays import Array
-from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.buffer import Buffer, uploaded
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
@@ -73,9 +73,9 @@ class Sweeps(Resource):
         # The dispatches of each kernel.
         self._spans = [order.levels, [(0, num_subtrees)]] if num_subtrees else [order.levels]
         self.num_dispatches = sum(map(len, self._spans))
-        rows = self._upload("the rows of ranks", np.zeros(1, np.uint32) if row_of is None else row_of)
-        ranks = self._upload("the ranks of swept nodes", order.rank)
-        first_of = self._upload("the first nodes of subtrees", order.first)
+        rows = uploaded(device, "the rows of ranks", np.zeros(1, np.uint32) if row_of is None else row_of, self)
+        ranks = uploaded(device, "the ranks of swept nodes", order.rank, self)
+        first_of = uploaded(device, "the first nodes of subtrees", order.first, self)
         nodes, heads, weights = (
             Buffer(device, _PART_BYTES * len(swept), name=f"the {name} of swept nodes", owner=self)
             for name in ("records", "heads", "weights")
@@ -109,12 +109,6 @@ class Sweeps(Resource):
             constants={**constants, **more},
             owner=self,
         )
-
-    def _upload(self, name: str, values: Uint32s) -> Buffer:
-        buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
-        if values.nbytes:
-            buffer.write(values)
-        return buffer
 
     def on(self, labels: Buffer, distances: Buffer) -> list[Bindings]:
         """Return the kernels for levels, and for subtrees if there are any, bound to upward labels with distances."""

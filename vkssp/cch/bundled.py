@@ -8,12 +8,11 @@ import numpy as np
 
 from vkssp.cch.bundles import Bundles, bundles_of, words_of_bundles
 from vkssp.engine.arrays import Array, make_array, of_arrays
-from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.buffer import uploaded
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.split_buffer import SplitBuffer
-from vkssp.graph import Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.locks import ReentrantLock
 from vkssp.resource import Resource
@@ -88,9 +87,9 @@ class BundledArcs(Resource):
         lengths = np.repeat(customized.hierarchy.num_ancestors, customized.hierarchy.size)[bundles.rank]
         first_arc = np.append(0, np.cumsum(lengths))
         self.arcs: Array = make_array(device, 8 * int(lengths.sum()), "the arcs of bundles", self, split=is_split)
-        self.plan = self._upload("the bundles", words_of_bundles(bundles, first_arc))
-        place_of = self._upload("the places of ranks", bundles.place)
-        self.rank_of = self._upload("the ranks of places", bundles.rank)
+        self.plan = uploaded(customized.device, "the bundles", words_of_bundles(bundles, first_arc), self)
+        place_of = uploaded(customized.device, "the places of ranks", bundles.place, self)
+        self.rank_of = uploaded(customized.device, "the ranks of places", bundles.rank, self)
         bounds = bundles.bundles[:, :2].astype(np.int64)
         of_bundle = np.repeat(bounds[:, 0], bounds[:, 1] - bounds[:, 0])
         firsts = np.zeros((len(lengths) + 1, 2), np.uint32)
@@ -114,12 +113,6 @@ class BundledArcs(Resource):
             recording.push(bound, len(lengths))
             recording.dispatch(min(max(1, -(-len(lengths) // size)), device.limits.workgroups))
             recording.barrier("all", "all")
-
-    def _upload(self, name: str, values: Uint32s) -> Buffer:
-        buffer = Buffer(self._customized.device, values.nbytes, name=name, owner=self)
-        if values.nbytes:
-            buffer.write(values)
-        return buffer
 
     def update(self) -> None:
         """Let the device bring the arcs up to date before all that is submitted later, if weights have changed."""

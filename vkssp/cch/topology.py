@@ -32,7 +32,7 @@ from vkssp.cch.fronts import (
 )
 from vkssp.cch.pieces import Pieces, most_pieces, pieces_of
 from vkssp.engine.arrays import Array, can_split, make_array
-from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.buffer import Buffer, uploaded
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import within
@@ -322,13 +322,13 @@ class Topology(Resource):
         pieces, lists = self._divide(supernodes)
         everything = np.append(supernodes, pieces).view(np.uint32)
         self.supernodes = self._upload_array("the supernodes", everything, SUPERNODE.itemsize)
-        self.supernode_of = self._upload("the supernode of each node", hierarchy.supernode)
+        self.supernode_of = uploaded(self.device, "the supernode of each node", hierarchy.supernode, self)
         self.ancestors = self._upload_array("the ancestors", np.append(hierarchy.ancestor, lists), 4)
         depths = hierarchy.depth[hierarchy.ancestor]
         self.ancestor_depth = self._upload_array("the depths of ancestors", depths, 4)
-        self.places = self._upload("the places of weights", place)
-        self.top_nodes = self._upload("the nodes at the top", self.top.nodes.reshape(-1))
-        self.top_ancestors = self._upload("the ancestors at the top", self.top.ancestors)
+        self.places = uploaded(self.device, "the places of weights", place, self)
+        self.top_nodes = uploaded(self.device, "the nodes at the top", self.top.nodes.reshape(-1), self)
+        self.top_ancestors = uploaded(self.device, "the ancestors at the top", self.top.ancestors, self)
         outside, inside = _pairs_of(self.pieces)
         self.outside = self._stages("pairs of ancestors", outside, 1)
         self.inside = self._stages("nodes of supernodes", inside, self.pieces.size)
@@ -364,7 +364,7 @@ class Topology(Resource):
             lanes = self._lanes(most * splits, end - begin, all_rounds[which])
             front = front_of(self.device, parts.size[which], parts.num_ancestors[which], lanes)
             steps[number].append(Batch(begin, end, lanes, splits, int(parts.size[which].max()), front))
-        return Stages(self._upload(f"the order of {name}", order.parts), steps)
+        return Stages(uploaded(self.device, f"the order of {name}", order.parts, self), steps)
 
     def _whole_stages(self, outside: Indices, inside: Indices) -> Stages:
         """Return the parts of those steps where all fit into shared memory."""
@@ -379,7 +379,7 @@ class Topology(Resource):
             front = whole_front_of(self.device, size, count, end - begin)
             if front is not None:
                 steps[number].append(Batch(begin, end, front.lanes, 1, int(size.max()), front))
-        return Stages(self._upload("the order of supernodes", order.parts), steps)
+        return Stages(uploaded(self.device, "the order of supernodes", order.parts, self), steps)
 
     def _column_stages(self) -> ColumnStages:
         """Return the parts for perfect customization."""
@@ -391,7 +391,7 @@ class Topology(Resource):
             given = (self.device, size, count, _INVOCATIONS, MOST_ROUNDS)
             blocks = (blocks_of if self.are_narrow[number] else blocks_without_chunks)(*given)
             steps[number].append(ColumnBatch(begin, end, blocks))
-        return ColumnStages(self._upload("the order of columns", order.parts), steps)
+        return ColumnStages(uploaded(self.device, "the order of columns", order.parts, self), steps)
 
     def _no_dispatches(self) -> list[list[Batch]]:
         return [[] for _ in range(self.pieces.num_steps)]
@@ -429,12 +429,6 @@ class Topology(Resource):
         if values.nbytes:
             made.write(values)
         return made
-
-    def _upload(self, name: str, values: Uint32s) -> Buffer:
-        buffer = Buffer(self.device, values.nbytes, name=name, owner=self)
-        if values.nbytes:
-            buffer.write(values)
-        return buffer
 
 
 class Topologies(Resource):

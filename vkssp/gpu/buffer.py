@@ -236,6 +236,26 @@ class Buffer(Resource):
             lib.vkFreeMemory(self.device.handle, self._memory, ffi.NULL)  # this also unmaps it
 
 
+def uploaded(device: Device, name: str, values: npt.NDArray[Any], owner: Resource) -> Buffer:
+    """Return a buffer that holds an array.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    name : str
+        What the buffer is, for error messages.
+    values : numpy.ndarray
+        The array; it may be empty.
+    owner : Resource
+        Resource that closes the buffer.
+    """
+    buffer = Buffer(device, values.nbytes, name=name, owner=owner)
+    if values.nbytes:
+        buffer.write(values)
+    return buffer
+
+
 class Staging(Resource):
     """Mapped buffer that transfers go through, and the recording that copies to and from it."""
 
