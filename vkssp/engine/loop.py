@@ -33,8 +33,8 @@ MOST_WORK = 1 << 30
 #: Searches that predict the iterations of the next one, most milliseconds of theirs for a prediction, and the multiple
 #: that predictions are rounded up to, so that few batches of different length are recorded.
 REMEMBERED, MOST_PREDICTED_MS, ROUNDED_TO = 8, 10.0, 4
-# Factor by which the longest of these searches exceeds one of the shortest at most: iterations in vain cost time, too.
-_MOST_SPREAD = 2
+#: Factor by which the longest of these searches exceeds one of the shortest at most: iterations in vain cost time, too.
+MOST_SPREAD = 2
 # Most batches of different length for predictions that are kept.
 _MOST_KEPT = 8
 #: Microseconds for which a thread polls for the end of a predicted search, beside the usual ones; then it sleeps.
@@ -130,7 +130,7 @@ class Loop(Resource):
         counts, times = zip(*self._history, strict=True)
         most = -(-max(counts) // ROUNDED_TO) * ROUNDED_TO
         # A quarter may be shorter by far, such as searches in small components.
-        are_alike = max(counts) <= _MOST_SPREAD * sorted(counts)[len(counts) // 4]
+        are_alike = max(counts) <= MOST_SPREAD * sorted(counts)[len(counts) // 4]
         return most if are_alike and most <= self.sizes[-1] and max(times) <= MOST_PREDICTED_MS else 0
 
     def _submit_predicted(self, times: int) -> Recording:
