@@ -294,14 +294,14 @@ class Phast(Resource):
             recording.bind(self._sweep)
             for level, (begin, end, lanes) in enumerate(levels, 1):
                 recording.push(self._sweep, level, begin, end, lanes)
-                recording.dispatch(min(-(-(end - begin) * lanes // self._size), device.limits.workgroups))
+                recording.dispatch_for(self._sweep, (end - begin) * lanes)
                 recording.barrier()
             if self._bundled is not None:
                 self._record_tiers(self._bundled.bundles.tiers)
             if self._rank is not None:
                 recording.bind(self._gather)
                 recording.push(self._gather, len(self._rank), UNREACHABLE, 0)  # without a limit
-                recording.dispatch(min(-(-len(self._rank) // self._size), device.limits.workgroups))
+                recording.dispatch_for(self._gather, len(self._rank))
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
             recording.copy(self._status, self.mapped, 4 * STATUS_WORDS)

@@ -93,7 +93,7 @@ class Aggregation(Resource):
         most = min(_MOST_CHUNKS // num_tiles, _MOST_BYTES // max(1, chunk_bytes))
         self.chunks = max(1, min(num_rows // _LEAST_ROWS, most))
         limit = min(256, device.limits.workgroup_size)
-        self._size = max(tile // 4, 1 << limit.bit_length() - 1)
+        size = max(tile // 4, 1 << limit.bit_length() - 1)
         self._passes: list[tuple[Bindings, int, tuple[int, ...]]] = []
         partials = self._buffer("the sums of chunks", self.chunks * chunk_bytes)
         is_maximum = np.zeros(self.num_words, np.uint32)
@@ -107,14 +107,14 @@ class Aggregation(Resource):
                     name,
                     bindings=2 + len(arrays),
                     push_constants=5 + len(given),
-                    workgroup_size=self._size,
+                    workgroup_size=size,
                     constants={_SEARCHES: tile, **constants},
-                    shared_bytes=32 * self._size,
+                    shared_bytes=32 * size,
                     owner=self,
                 )
                 self._passes.append((kernel.on(tiles, partials, *arrays), first, given))
             first += words_of(one)
-        add = Kernel(device, "aggregate_add", bindings=3, push_constants=4, workgroup_size=self._size, owner=self)
+        add = Kernel(device, "aggregate_add", bindings=3, push_constants=4, workgroup_size=size, owner=self)
         maxima = uploaded(device, "the maxima among words", is_maximum, self)
         self._adds = [add.on(partials, maxima, one) for one in finished]
 
@@ -168,16 +168,15 @@ class Aggregation(Resource):
 
     def record(self, recording: Recording, parity: int, num_tiles: int, searches: int) -> None:
         """Record the aggregates of some tiles, into the buffer of results of a parity."""
-        most = self.device.limits.workgroups
         for bound, first, given in self._passes:
             recording.bind(bound)
             recording.push(bound, self._num_rows, num_tiles, self.chunks, self.num_words, first, *given)
-            recording.dispatch(min(num_tiles * self.chunks, most))
+            recording.dispatch(min(num_tiles * self.chunks, self.device.limits.workgroups))
         recording.barrier()
         add = self._adds[parity]
         recording.bind(add)
         recording.push(add, self.chunks, self.num_words, searches, num_tiles * self._tile)
-        recording.dispatch(min(max(1, -(-searches * self.num_words // self._size)), most))
+        recording.dispatch_for(add, searches * self.num_words)
 
     def decode(self, words: npt.NDArray[np.uint8]) -> Int64s:
         """Return the aggregates of searches, as `vkssp.cpu.aggregates.aggregated` does, from their words."""

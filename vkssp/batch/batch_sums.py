@@ -72,7 +72,7 @@ class BatchSums(Resource):
     def _run(self, recording: Recording, bound: Bindings, invocations: int, *pushed: int) -> None:
         recording.bind(bound)
         recording.push(bound, *pushed)
-        recording.dispatch(min(max(1, -(-invocations // bound.kernel.workgroup_size)), self.device.limits.workgroups))
+        recording.dispatch_for(bound, invocations)
         recording.barrier()
 
     def decode(self, words: npt.NDArray[np.uint8]) -> Int64s:

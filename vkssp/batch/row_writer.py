@@ -93,7 +93,7 @@ class RowWriter(Resource):
     ) -> None:
         super().__init__(owner)
         device = self.device = customized.device
-        self.num_rows, self.limit, self.size, self.num_wanted = num_rows, limit, size, len(columns)
+        self.num_rows, self.limit, self._size, self.num_wanted = num_rows, limit, size, len(columns)
         self.num_levels, self.labels = customized.hierarchy.num_levels, None
         self._given: list[Array] = [tiles]
         # Searches and columns of a workgroup.
@@ -149,7 +149,7 @@ class RowWriter(Resource):
             customized.shader("phast_column_arcs")[0],
             bindings=4,
             push_constants=1,
-            workgroup_size=self.size,
+            workgroup_size=self._size,
             constants=constants,
             owner=self,
         )
@@ -161,7 +161,7 @@ class RowWriter(Resource):
         if self._column_arcs is not None:
             recording.bind(self._column_arcs)
             recording.push(self._column_arcs, self.num_wanted)
-            recording.dispatch(min(-(-self.num_wanted // self.size), self.device.limits.workgroups))
+            recording.dispatch_for(self._column_arcs, self.num_wanted)
 
     def on(self, rows: Buffer, labels: Buffer, distances: Buffer, seeds_each: int, searches: int) -> WrittenRows:
         """Return the kernels bound to a buffer of rows.
@@ -197,15 +197,14 @@ class WrittenRows(Resource):
 
     def record(self, recording: Recording, searches: int, first_row: int) -> None:
         """Record the commands that write the rows of some searches, from a row on."""
-        writer, most = self._writer, self._writer.device.limits.workgroups
+        writer = self._writer
         where = writer.num_wanted, writer.limit, first_row
         recording.bind(self._rows)
         recording.push(self._rows, writer.num_rows, searches, *where)
         pieces = -(-writer.num_wanted // writer.across) * -(-searches // writer.down)
-        recording.dispatch(min(max(1, pieces), most))
+        recording.dispatch(min(max(1, pieces), writer.device.limits.workgroups))
         for labels in self._labels:
             recording.barrier()
             recording.bind(labels)
             recording.push(labels, writer.num_levels, *self._sizes, searches, *where)
-            items = writer.num_levels * self._sizes[0] * searches * _LANES
-            recording.dispatch(min(-(-items // writer.size), most))
+            recording.dispatch_for(labels, writer.num_levels * self._sizes[0] * searches * _LANES)

@@ -118,8 +118,7 @@ class Sweeps(Resource):
         """Record that records of nodes are made for the present weights; before a sweep, with a barrier in between."""
         recording.bind(self._records)
         recording.push(self._records, self._num_swept)
-        groups = max(1, -(-self._num_swept // self._size))
-        recording.dispatch(min(groups, self.device.limits.workgroups))
+        recording.dispatch_for(self._records, self._num_swept)
 
     def record(
         self, recording: Recording, kernels: list[Bindings], num_tiles: int, num_searches: int, seeds_each: int

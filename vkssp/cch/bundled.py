@@ -111,7 +111,7 @@ class BundledArcs(Resource):
             recording.barrier("all", "all")
             recording.bind(bound)
             recording.push(bound, len(lengths))
-            recording.dispatch(min(max(1, -(-len(lengths) // size)), device.limits.workgroups))
+            recording.dispatch_for(bound, len(lengths))
             recording.barrier("all", "all")
 
     def update(self) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cch.bundled import BundledArcs, may_bundle
-from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, OUTSIDE, PAIRS, chain_size, make_kernel, workgroup_size
+from vkssp.cch.fronts import COLUMNS, MOST_ROUNDS, OUTSIDE, PAIRS, make_kernel
 from vkssp.cch.recustomized import PartialCustomization, Weights, saves_work
 from vkssp.cch.topology import Batch, ColumnBatch, Topology, ancestor_counts, largest_array, topologies
 from vkssp.engine.arrays import Array, can_split, of_arrays
@@ -215,7 +215,7 @@ class CustomizedHierarchy(Resource):
             recording.fill(status, 0)
             recording.bind(self._clear)
             recording.push(self._clear, self.hierarchy.num_arcs)
-            recording.dispatch(self._groups(self.hierarchy.num_arcs))
+            recording.dispatch_for(self._clear, self.hierarchy.num_arcs)
             if self._partial is not None:
                 recording.copy(given, self._partial.given, given.nbytes)
             recording.barrier("all", "compute")
@@ -246,7 +246,7 @@ class CustomizedHierarchy(Resource):
             recording.timestamp(self._timestamps, len(_STAGES) - 1)
             recording.bind(pack)
             recording.push(pack, self.hierarchy.num_nodes)
-            recording.dispatch(self._groups(self.hierarchy.num_nodes))
+            recording.dispatch_for(pack, self.hierarchy.num_nodes)
             recording.timestamp(self._timestamps, len(_STAGES))
             recording.barrier("compute", "transfer")
             recording.copy(status, mapped, 4 * STATUS_WORDS)
@@ -257,7 +257,7 @@ class CustomizedHierarchy(Resource):
         num_given = self._given.nbytes // 4
         recording.bind(basic.begin)
         recording.push(basic.begin, num_given)
-        recording.dispatch(self._groups(num_given))
+        recording.dispatch_for(basic.begin, num_given)
         recording.barrier()
 
     def _record_basic(self, recording: Recording, basic: _Basic) -> None:
@@ -304,7 +304,7 @@ class CustomizedHierarchy(Resource):
             recording.bind(kernel)
         for batch in batches:
             recording.push(kernel, batch.begin, batch.end, batch.lanes, batch.splits)
-            recording.dispatch(self._groups((batch.end - batch.begin) * batch.lanes))
+            recording.dispatch_for(kernel, (batch.end - batch.begin) * batch.lanes)
 
     def _record_inside(self, recording: Recording, kernel: Bindings, batches: list[Batch]) -> None:
         """Record the dispatches of basic customization for nodes of parts, and barriers after them."""
@@ -329,9 +329,9 @@ class CustomizedHierarchy(Resource):
                 self._record_fronts(self._recording, self._closure, batch, 1, PAIRS)
 
     def _record_fronts(self, recording: Recording, kernel: Bindings, batch: Batch, parts: int, stages: int) -> None:
-        (begin, end, _, _, largest, front), size = batch, chain_size(self.device)
+        begin, end, _, _, largest, front = batch
         recording.push(kernel, begin, end, front.lanes, front.words, largest - 1, parts, stages)
-        recording.dispatch(self._groups((end - begin) * parts * front.lanes, size))
+        recording.dispatch_for(kernel, (end - begin) * parts * front.lanes)
 
     def _record_perfect(self, batches: list[ColumnBatch]) -> None:
         """Record the dispatches for perfect customization of parts."""
@@ -339,10 +339,7 @@ class CustomizedHierarchy(Resource):
         for batch in batches:
             self._recording.push(self._perfect, batch.begin, batch.end, *batch.blocks)
             items = (batch.end - batch.begin) * batch.blocks.parts * batch.blocks.lanes
-            self._recording.dispatch(self._groups(items, chain_size(self.device)))
-
-    def _groups(self, items: int, size: int = 0) -> int:
-        return min(max(1, -(-items // (size or workgroup_size(self.device)))), self.device.limits.workgroups)
+            self._recording.dispatch_for(self._perfect, items)
 
     def shader(self, name: str) -> tuple[str, dict[int, int]]:
         """Return the name of a shader for the arrays of the hierarchy, and further constants that it takes."""

@@ -57,7 +57,7 @@ class _Slot(Resource):
     def __init__(self, room: int, row_length: int, kernel: Kernel, rows: LabelRows, owner: Resource) -> None:
         super().__init__(owner)
         self.room, self._row_length = room, row_length
-        device = self._device = kernel.device
+        device = kernel.device
         try:
             self._pairs = Buffer(device, _PAIR_BYTES * room, mapped=True, name="the pairs of labels", owner=self)
             self._answers = Buffer(device, 4 * room, mapped=True, name="the distances of pairs", owner=self)
@@ -72,14 +72,13 @@ class _Slot(Resource):
             raise
 
     def _record(self, count: int) -> None:
-        size = self._bound.kernel.workgroup_size
         self._recorded = 0
         with self._recording.record() as recording:
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 0)
             recording.bind(self._bound)
             recording.push(self._bound, count, self.room, self._row_length)
-            recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
+            recording.dispatch_for(self._bound, count)
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
         self._recorded = count

@@ -280,7 +280,7 @@ class Labels(Resource):
                 recording.barrier("all", "all")
                 recording.bind(bound)
                 recording.push(bound, num_arcs)
-                recording.dispatch(max(1, min(-(-num_arcs // size), device.limits.workgroups)))
+                recording.dispatch_for(bound, num_arcs)
                 recording.barrier("all", "all")
             recording.submit()
             recording.wait()

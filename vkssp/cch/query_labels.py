@@ -304,15 +304,14 @@ class QueryPlaces(Resource):
 
     def record(self, recording: Recording) -> None:
         """Record the kernels that make the records; a barrier must follow."""
-        groups = min(max(1, -(-self._count // (2 * self._bound.kernel.workgroup_size))), self._device.limits.workgroups)
         recording.bind(self._bound)
         recording.push(self._bound, self._count)
-        recording.dispatch(groups)
+        recording.dispatch_for(self._bound, self._count, 2)
         recording.bind(self._minima)
         for row in range(1, max(1, self._count - 1).bit_length()):
             recording.barrier()
             recording.push(self._minima, self._count, self.row_length, row)
-            recording.dispatch(groups)
+            recording.dispatch_for(self._minima, self._count, 2)
 
     def check(self) -> None:
         """Raise `DeviceError` if the device has ended long loops early."""

@@ -52,7 +52,7 @@ class _Slot(Resource):
     def __init__(self, kernel: Kernel, customized: CustomizedHierarchy, room: int, owner: Resource) -> None:
         super().__init__(owner)
         self.room = room
-        device = self._device = kernel.device
+        device = kernel.device
         try:
             self._upward = QueryRows(customized, room, self, is_forward=True)
             self._downward = QueryRows(customized, room, self, is_forward=False)
@@ -95,8 +95,7 @@ class _Slot(Resource):
         recording.barrier()
         recording.bind(self._bound)
         recording.push(self._bound, count, self.room, self._places.row_length)
-        size = self._bound.kernel.workgroup_size
-        recording.dispatch(min(-(-count // size), self._device.limits.workgroups))
+        recording.dispatch_for(self._bound, count)
         recording.timestamp(self._timestamps, 1)
         recording.barrier("all", "all")
 

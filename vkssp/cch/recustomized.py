@@ -243,7 +243,7 @@ class PartialCustomization(Resource):
             recording.barrier()
             recording.bind(given)
             recording.push(given, num_given)
-            recording.dispatch(min(max(1, -(-num_given // workgroup_size(self.device))), self.device.limits.workgroups))
+            recording.dispatch_for(given, num_given)
             recording.bind(gather)
             recording.push(gather, hierarchy.num_nodes)
             recording.dispatch(self._most_groups)

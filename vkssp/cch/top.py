@@ -147,14 +147,13 @@ def record_climb(recording: Recording, climb: Bindings, top: Top, num_searches: 
 
     The kernel is phast_climb.
     """
-    size, most = climb.kernel.workgroup_size, climb.kernel.device.limits.workgroups
     recording.bind(climb)
     for level in top.levels:
         # The last step also writes the distances of a tree.
         for to_ancestors, arcs in ((0, level.most_nodes - 1), (1, level.most_ancestors)):
             if not to_ancestors and not arcs:
                 continue
-            lanes = 1 << (min(size, max(1, arcs // _ARCS_EACH)).bit_length() - 1)
+            lanes = 1 << (min(climb.kernel.workgroup_size, max(1, arcs // _ARCS_EACH)).bit_length() - 1)
             recording.push(climb, level.begin, level.end, lanes, num_searches, to_ancestors)
-            recording.dispatch(min(most, -(-(level.end - level.begin) * num_searches * lanes // size)))
+            recording.dispatch_for(climb, (level.end - level.begin) * num_searches * lanes)
             recording.barrier()

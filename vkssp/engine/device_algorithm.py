@@ -356,8 +356,7 @@ class DeviceAlgorithm(Resource):
             recording.barrier("transfer", "compute")
             start = self._start if self._many is None or is_few else self._many[1]
             recording.bind(start)
-            groups = -(-about // start.kernel.workgroup_size)
-            recording.dispatch(min(groups, self._device.limits.workgroups))
+            recording.dispatch_for(start, about)
             if self._afterwards is not None:
                 self._afterwards.start(recording, self.distances, self.state)
             recording.barrier()

@@ -58,7 +58,6 @@ class Gather(Resource):
             name = shader_of("gather", distance_type)
             kernel = Kernel(device, name, bindings=3, push_constants=3, workgroup_size=size, owner=self)
             self._bound = kernel.on(distances, wanted, self.gathered)
-            self._groups = min(max(1, -(-self.count // size)), device.limits.workgroups)
             self._recording = Recording(device, owner=self)
             wanted.write(nodes)
         except BaseException:
@@ -79,7 +78,7 @@ class Gather(Resource):
                 recording.barrier("all", "all")
                 recording.bind(self._bound)
                 recording.push(self._bound, self.count, most & 0xFFFFFFFF, most >> 32)
-                recording.dispatch(self._groups)
+                recording.dispatch_for(self._bound, self.count)
                 recording.barrier("compute", "all")
                 if self._mapped is not None:
                     recording.copy(self.gathered, self._mapped, self.gathered.nbytes)

@@ -154,9 +154,8 @@ class _Jumping:
     """
 
     def __init__(self, walker: PathWalker, distances: Buffer, terminals: Buffer, distance_type: DistanceType) -> None:
-        num_nodes, self._device = walker._num_nodes, walker._device
-        self._num_nodes, self._size = num_nodes, walker._size
-        self._span = SOFTWARE_SPAN if self._device.info.kind == "cpu" else SPAN
+        self._num_nodes = num_nodes = walker._num_nodes
+        self._span = SOFTWARE_SPAN if walker._device.info.kind == "cpu" else SPAN
         self._most = num_nodes // self._span + 1
         parent_arc = walker._buffer("the arcs from the parents", 4 * num_nodes)
         self._doublings = self._span.bit_length() - 1
@@ -183,13 +182,10 @@ class _Jumping:
         recording.barrier()
         recording.bind(self._fill)
         recording.push(self._fill, self._span)
-        recording.dispatch(self._groups(self._most))
+        recording.dispatch_for(self._fill, self._most)
 
     def _on_all(self, recording: Recording, kernel: Bindings, *pushed: int) -> None:
         recording.bind(kernel)
         recording.push(kernel, *pushed)
-        recording.dispatch(self._groups(self._num_nodes))
+        recording.dispatch_for(kernel, self._num_nodes)
         recording.barrier()
-
-    def _groups(self, items: int) -> int:
-        return min(max(1, -(-items // self._size)), self._device.limits.workgroups)

@@ -212,6 +212,7 @@ class ReducedSearch(Resource):
         self._above_words = Buffer(device, above, mapped=True, name=name, owner=self)
         self._above_bytes = _LEAST_ABOVE
         self._timestamps = Timestamps(device, 2, owner=self)
+        self._each = device.tuned["flat.items"]  # nodes of an invocation
         size = min(device.tuned["flat.workgroup_size"], device.limits.workgroup_size)
         self._expand = Kernel(device, "expand", bindings=4, push_constants=1, workgroup_size=size, owner=self)
         self._lower = Kernel(device, "expand_inside", bindings=3, workgroup_size=size, owner=self)
@@ -234,7 +235,7 @@ class ReducedSearch(Resource):
             self._begins = self._lower.on(self._above, distances, state)
         recording.barrier()  # both dispatches write distances and the state, though not the same words
         recording.bind(self._begins)
-        recording.dispatch(self._groups(self._above_bytes // 8))
+        recording.dispatch_for(self._begins, self._above_bytes // 8, self._each)
 
     def finish(self, recording: Recording, state: Buffer) -> None:
         """Record the computation of the distances of all nodes from those of the core; see `Afterwards`."""
@@ -248,11 +249,11 @@ class ReducedSearch(Resource):
             recording.bind(level)
         for nodes in self._graph.elimination.levels:
             recording.push(level, *nodes)
-            recording.dispatch(self._groups(nodes.size))
+            recording.dispatch_for(level, nodes.size, self._each)
             recording.barrier()
         recording.bind(expand)
         recording.push(expand, self._graph.num_nodes)
-        recording.dispatch(self._groups(self._graph.num_nodes))
+        recording.dispatch_for(expand, self._graph.num_nodes, self._each)
         recording.barrier()
         self._lowering(recording, lower, _NEAR_BYTES // 8)
 
@@ -367,12 +368,8 @@ class ReducedSearch(Resource):
 
     def _lowering(self, recording: Recording, lower: Bindings, num_near: int) -> None:
         recording.bind(lower)
-        recording.dispatch(self._groups(num_near))
+        recording.dispatch_for(lower, num_near, self._each)
         recording.barrier()
-
-    def _groups(self, items: int) -> int:
-        each = self._device.tuned["flat.items"]
-        return min(max(1, -(-items // (each * self._lower.workgroup_size))), self._device.limits.workgroups)
 
     def read(self) -> Uint32s:
         """Return the distances of the last search; see `Algorithm`."""

@@ -76,8 +76,7 @@ class Reweigher(Resource):
                 with recording.record():
                     recording.bind(bound)
                     recording.push(bound, count, first, int(places is None), stride, offset)
-                    groups = -(-count // kernel.workgroup_size)
-                    recording.dispatch(min(groups, self._device.limits.workgroups))
+                    recording.dispatch_for(bound, count)
                     recording.barrier("all", "all")
                 try:
                     recording.submit()

@@ -100,7 +100,7 @@ class DeviceTreeArcs(Resource):
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _some(self, bound: Bindings, first: int, rows: int) -> Uint32s:
-        recording, nbytes, size = self._recording, 4 * self._num_nodes * rows, self._kernel.workgroup_size
+        recording, nbytes = self._recording, 4 * self._num_nodes * rows
         # An idle invocation costs a software device as much as a busy one.
         each = self._device.tuned["flat.items"]
         with recording.record():
@@ -109,8 +109,7 @@ class DeviceTreeArcs(Resource):
             recording.barrier("transfer", "compute")
             recording.bind(bound)
             recording.push(bound, self._num_nodes, self._num_pieces, first, rows)
-            groups = -(-self._num_pieces * rows // (each * size))
-            recording.dispatch(min(max(1, groups), self._device.limits.workgroups))
+            recording.dispatch_for(bound, self._num_pieces * rows, each)
             recording.barrier("all", "all")
         recording.submit()
         recording.wait()

@@ -108,15 +108,10 @@ class DeviceVoronoi(Resource):
             turns = [first.kernel.on(pointers[i], pointers[1 - i], labels, state) for i in (0, 1)]
             passes = max(1, count).bit_length() + 1
             self._jumps = [first, *(turns[number % 2] for number in range(passes - 1))]
-            most = device.limits.workgroups
-
-            def groups(items: int, each: int) -> int:
-                return min(max(1, -(-items // (each * size))), most)
-
-            self._node_groups = groups(count, device.tuned["flat.items"])
+            self._nodes_each = device.tuned["flat.items"]
             # So that the sum of an arc and the arcs of all invocations fits into 32 bits.
-            self._arc_groups = min(groups(num_arcs, ARCS_EACH), (2**32 - MOST_ARCS) // (ARCS_EACH * size))
-            self._seed_groups = groups(most_seeds, 1)
+            each = ARCS_EACH * size
+            self._arc_groups = min(max(1, -(-num_arcs // each)), (2**32 - MOST_ARCS) // each, device.limits.workgroups)
             self._num_arcs = num_arcs
             # Made last and so closed first: submissions must end before their buffers are freed.
             self._first, self._again = Recording(device, owner=self), Recording(device, owner=self)
@@ -134,7 +129,7 @@ class DeviceVoronoi(Resource):
         for number, jump in enumerate(self._jumps):
             recording.bind(jump)
             recording.push(jump, self._num_nodes, number)
-            recording.dispatch(self._node_groups)
+            recording.dispatch_for(jump, self._num_nodes, self._nodes_each)
             recording.barrier()
         self._record_hook(recording, is_first=False)
         recording.barrier("compute", "transfer")
@@ -168,7 +163,7 @@ class DeviceVoronoi(Resource):
             recording.barrier("transfer", "compute")
             recording.bind(self._begin)
             recording.push(self._begin, len(seeds))
-            recording.dispatch(self._seed_groups)
+            recording.dispatch_for(self._begin, self.most_seeds)
             recording.barrier()
             self._record_hook(recording, is_first=True)
             self._record_round(recording)

@@ -159,6 +159,19 @@ class Recording(Resource):
         """Run the bound kernel on a number of workgroups, or on so many in each of some rows."""
         lib.vkCmdDispatch(self.handle, workgroups, rows, 1)
 
+    def dispatch_for(self, bindings: Bindings, items: int, each: int = 1) -> None:
+        """Run the bound kernel on enough workgroups for some items, one at least, within the limit of the device.
+
+        Parameters
+        ----------
+        bindings : Bindings
+            What is bound. The invocations of its kernel must loop, since the limit may leave fewer than are needed.
+        items, each : int
+            Number of items, and of items that an invocation is to take.
+        """
+        wanted = -(-items // (each * bindings.kernel.workgroup_size))
+        self.dispatch(min(max(1, wanted), self.device.limits.workgroups))
+
     def barrier(self, before: str = "compute", after: str = "compute") -> None:
         """Make writes of the stage `before` visible to the stage `after`; each is compute, transfer, host or all."""
         (stages, access), (next_stages, next_access) = _SCOPES[before], _SCOPES[after]
