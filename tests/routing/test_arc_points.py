@@ -34,8 +34,8 @@ def ring(moved: float = 0.0) -> Any:
 
 def test_points_of_arcs_follow_their_first_ones_without_repetitions() -> None:
     lines = ring()
-    where, points = ArcPoints(lines).arrays
-    for (begin, end), (first, count) in zip(lines.along[:, :2].astype(int), where.astype(int), strict=True):
+    spans, points = ArcPoints(lines).arrays
+    for (begin, end), (first, count) in zip(lines.along[:, :2].astype(int), spans.astype(int), strict=True):
         step = 1 if begin < end else -1
         travelled = lines.points[begin : end + step if end + step >= 0 else None : step].copy()
         travelled[:, 1] = (travelled[:, 1] + 180.0) % 360.0 - 180.0

@@ -35,20 +35,22 @@ class ArcPoints:
 
     @cached_property
     def arrays(self) -> tuple[Uint32s, npt.NDArray[np.float64]]:
-        """The place of each arc's second point and the number of its points but the first one; and points.
+        """The span of each arc among the points of all streets, and these points.
 
-        Shape (num_arcs, 2), and latitude and longitude in degrees, shape (p, 2), float64. Successive points of an arc
-        differ, and the last point of each arc is the first one of the arcs that follow it. If this is not so, or if too
-        little memory is free, both are empty.
+        A span is the row of the arc's second point, and the number of the arc's points without the first one, which is
+        the last point of the arc before; shape (num_arcs, 2), uint32. The points are those of all polylines, and then
+        the same in reverse, for arcs that run against their polyline: latitude and longitude in degrees, shape (p, 2),
+        float64. Successive points of an arc differ. Both arrays are empty if arcs that follow each other do not meet in
+        one point, or if too little memory is free.
         """
         first, points, along, first_out, head = self._parts
         count, num_nodes = len(points), len(first_out) - 1
         needed, free = _POINT_BYTES * count + _ARC_BYTES * len(along), free_bytes()
         if 2 * (count + AT_ONCE) >= 2**32 or (free is not None and needed > _MOST_MEMORY * free):
             return _NO_ARCS, _NO_POINTS
-        where, both = np.empty((len(along), 2), np.uint32), np.zeros((2 * (count + AT_ONCE), 2))
+        spans, directed = np.empty((len(along), 2), np.uint32), np.zeros((2 * (count + AT_ONCE), 2))
         room = np.empty(count, np.int64), np.full(num_nodes, -1, np.int64)
         made = kernels("vkssp.routing.kernels.leg").put_arc_points(
-            *(first, points, along, first_out, head, *room, AT_ONCE, where, both)
+            *(first, points, along, first_out, head, *room, AT_ONCE, spans, directed)
         )
-        return (own(in_huge_pages(where)), own(in_huge_pages(both))) if made else (_NO_ARCS, _NO_POINTS)
+        return (own(in_huge_pages(spans)), own(in_huge_pages(directed))) if made else (_NO_ARCS, _NO_POINTS)

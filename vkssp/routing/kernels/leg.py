@@ -67,14 +67,13 @@ def put_arc_points(
     place: Ints,
     end_of: Ints,
     more: int,
-    where: Any,
-    both: Floats,
+    spans: Any,
+    directed: Floats,
 ) -> bool:
-    """Write the points of all streets without those that equal the one before, in both directions, and where arcs are.
+    """Write the points of all streets in both directions, and the span of each arc in them, see `ArcPoints.arrays`.
 
-    `both` and `where` are those of `ArcPoints`; `both` has room for `more` rows after each direction. `place` is room
-    for a number for each point, and `end_of`, which has -1 for each node, for one of its points. Return False if arcs
-    that follow each other do not meet.
+    `directed` has room for `more` rows after each direction. `place` is room for a number for each point, and `end_of`,
+    which has -1 for each node, for one of its points. Return False if arcs that follow each other do not meet.
     """
     count = np.int64(0)
     for line in range(len(first) - 1):
@@ -82,45 +81,45 @@ def put_arc_points(
             lat, lon = points[i, 0], points[i, 1]
             if abs(lon) > 180.0:
                 lon = (lon + 180.0) % 360.0 - 180.0
-            if i == first[line] or lat != both[count - 1, 0] or lon != both[count - 1, 1]:
-                both[count, 0], both[count, 1] = lat, lon
+            if i == first[line] or lat != directed[count - 1, 0] or lon != directed[count - 1, 1]:
+                directed[count, 0], directed[count, 1] = lat, lon
                 count += 1
             place[i] = count - 1
     back = count + more
     for i in range(count):
-        both[back + i, 0], both[back + i, 1] = both[count - 1 - i, 0], both[count - 1 - i, 1]
+        directed[back + i, 0], directed[back + i, 1] = directed[count - 1 - i, 0], directed[count - 1 - i, 1]
     for arc in range(len(along)):
         one, other = place[along[arc, 0]], place[along[arc, 1]]
-        where[arc, 0] = one + 1 if along[arc, 0] < along[arc, 1] else back + count - one
-        where[arc, 1] = abs(other - one)
+        spans[arc, 0] = one + 1 if along[arc, 0] < along[arc, 1] else back + count - one
+        spans[arc, 1] = abs(other - one)
         node = head[arc]
         if end_of[node] < 0:
             end_of[node] = other
-        elif both[end_of[node], 0] != both[other, 0] or both[end_of[node], 1] != both[other, 1]:
+        elif directed[end_of[node], 0] != directed[other, 0] or directed[end_of[node], 1] != directed[other, 1]:
             return False
     for node in range(len(first_out) - 1):
         for arc in range(first_out[node], first_out[node + 1]):
             one = place[along[arc, 0]]
             end = end_of[node] if end_of[node] >= 0 else one
-            if both[end, 0] != both[one, 0] or both[end, 1] != both[one, 1]:
+            if directed[end, 0] != directed[one, 0] or directed[end, 1] != directed[one, 1]:
                 return False
     return True
 
 
 @jit_part
-def put_whole_arcs(arcs: Ints, where: Any, both: Floats, rows: Any, count: Any, out: Floats) -> Any:
+def put_whole_arcs(arcs: Ints, spans: Any, directed: Floats, rows: Any, count: Any, out: Floats) -> Any:
     """Write the points of arcs after the first `count` rows of `out`, and return the number of rows then.
 
-    The first arc begins at the last of those rows. `where` and `both` are those of `ArcPoints`. Four points are copied
-    at once, so that the processor has hardly any branch to predict.
+    The first arc begins at the last of those rows. `spans` and `directed` are those of `ArcPoints.arrays`. Four points
+    are copied at once, so that the processor has hardly any branch to predict.
     """
     for i in range(len(arcs)):  # from all over memory, by reads that do not wait for each other
-        rows[i, 0], rows[i, 1] = where[arcs[i], 0], where[arcs[i], 1]
+        rows[i, 0], rows[i, 1] = spans[arcs[i], 0], spans[arcs[i], 1]
     for i in range(len(arcs)):
         at, number = np.int64(rows[i, 0]), np.int64(rows[i, 1])
-        copy_8(both, 2 * at, out, 2 * count)
+        copy_8(directed, 2 * at, out, 2 * count)
         for more in range(4, number, 4):
-            copy_8(both, 2 * (at + more), out, 2 * (count + more))
+            copy_8(directed, 2 * (at + more), out, 2 * (count + more))
         count += number
     return count
 
@@ -136,8 +135,8 @@ def put_all_points(
     last_segments: Ints,
     ends: Floats,
     points: Floats,
-    where: Any,
-    both: Floats,
+    spans: Any,
+    directed: Floats,
     out: Floats,
     rows: Any,
     begin: Ints,
@@ -146,10 +145,10 @@ def put_all_points(
     """Write the points of legs, one after the other, with the points at their ends; return the number of rows.
 
     `legs` are the numbers of those that have points. `first` has the offset of each leg's first arc in `arcs`, and
-    `along` is that of the index, `where` and `both` those of `ArcPoints`. Each leg says whether it begins, and ends, on
-    an arc, on which piece of the street these points lie, and has them as a column of `ends`. `bounds` receives the
-    first row of each leg. `out` has room for four rows more than there may be; `rows` and `begin` are room for the arcs
-    of a leg.
+    `along` is that of the index, `spans` and `directed` those of `ArcPoints.arrays`. Each leg says whether it begins,
+    and ends, on an arc, on which piece of the street these points lie, and has them as a column of `ends`. `bounds`
+    receives the first row of each leg. `out` has room for four rows more than there may be; `rows` and `begin` are room
+    for the arcs of a leg.
     """
     total, before = np.int64(0), 0
     for row in range(len(legs)):
@@ -161,7 +160,7 @@ def put_all_points(
         low, high = first[leg], first[leg + 1]
         skip = drop = np.int64(0)
         size = high - low
-        is_long = len(where) > 0 and size > 2  # all arcs but the first and the last one are travelled whole
+        is_long = len(spans) > 0 and size > 2  # all arcs but the first and the last one are travelled whole
         last = np.int64(1) if is_long else size - 1
         for i in range(last + 1):  # from all over memory, by reads that do not wait for each other
             arc = arcs[high - 1 if i == last else low + i]
@@ -175,7 +174,7 @@ def put_all_points(
         own = out[total:]
         if is_long:
             size = np.int64(put_points(rows[:1], skip, np.int64(0), points, own, begin))
-            size = put_whole_arcs(arcs[low + 1 : high - 1], where, both, rows[2:], size, own)
+            size = put_whole_arcs(arcs[low + 1 : high - 1], spans, directed, rows[2:], size, own)
             rest = own[size - 1 :]
             size += np.int64(put_points(rows[1:2], np.int64(0), drop, points, rest, begin)) - 1
         else:
