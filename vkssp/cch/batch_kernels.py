@@ -53,8 +53,8 @@ def put_pairs(
 ) -> None:
     """Write the pairs of each search, those of its first seed first; seeds and targets are nodes with offsets.
 
-    If ends are shared, a node that a pair before has, too, is replaced, and its offset by the number of the first pair
-    with it.
+    If pairs share upward searches, `UNREACHABLE` takes the place of a node that an earlier pair of the search has, and
+    the number of the first pair with it that of its offset.
     """
     row, nothing = np.int64(0), np.uint32(UNREACHABLE)
     for search in range(len(first_seed) - 1):

@@ -314,22 +314,41 @@ class Pairs(Resource):
         """Largest number of pairs of a submission."""
         return min(MOST_AT_ONCE, 1 << (self._device.limits.buffer // _PAIR_BYTES).bit_length() - 1)
 
-    def begin(self, count: int) -> Uint32s:
-        """Return where `search_begun` reads pairs, `most_at_once` at most; shape (k, 4), see `find`."""
+    def mapped_pairs(self, count: int) -> Uint32s:
+        """Return the mapped memory that the pairs for `search_mapped` are to be written to.
+
+        Parameters
+        ----------
+        count : int
+            Number of pairs, `most_at_once` at most.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (count, 4), uint32, with the columns that `find` takes.
+        """
         self._make_room(count)
         return self._pair_rows[:count]
 
     def can_share(self, count: int, kept: int) -> bool:
-        """Return whether pairs with an end in common can share the search from there, for `search_begun`."""
+        """Return whether pairs with a node in common can share the upward search from it, see `search_mapped`."""
         return count == kept and self.are_tracked
 
-    def search_begun(
+    def search_mapped(
         self, count: int, kept: int, follow: Callable[[], Recording] | None = None, *, has_shared: bool = False
     ) -> Uint32s:
-        """Do what `find` does for pairs that were written where `begin` said.
+        """Find the distances of the pairs in `mapped_pairs` by one submission.
 
-        If ends are shared, the pairs are those of searches, those of the first seed of each first, and each end is a
-        node in the first pair with it only; in others it is `UNREACHABLE`, and the offset is the number of that pair.
+        Parameters
+        ----------
+        count : int
+            Number of pairs.
+        kept, follow
+            See `find`.
+        has_shared : bool
+            Whether pairs share upward searches, if `can_share` allows it. A source or target that is `UNREACHABLE` is
+            then that of an earlier pair, whose number is in place of the offset, and which has the node itself. See
+            `vkssp.cch.batch_kernels.put_pairs`, which writes such pairs.
 
         Returns
         -------
@@ -359,7 +378,7 @@ class Pairs(Resource):
         milliseconds, most = 0.0, self.most_at_once
         for first in range(0, len(pairs), most):
             part = pairs[first : first + most]
-            self.begin(len(part))[:] = part
+            self.mapped_pairs(len(part))[:] = part
             if first == 0:
                 self._submit(len(part), kept, follow and follow())
             else:

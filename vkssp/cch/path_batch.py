@@ -94,13 +94,13 @@ class PathBatch(Resource):
         total = compiled.count_pairs(seeds.first, targets.first, searches)
         # More pairs would take the place of those of the searches before all paths are unpacked.
         are_beside = total + len(pairs) <= self._pairs.most_at_once
-        rows = self._pairs.begin(total + len(pairs) if are_beside else total)
+        rows = self._pairs.mapped_pairs(total + len(pairs) if are_beside else total)
         has_shared = self._pairs.can_share(len(rows), total)
         ends = seeds.first, seeds.node, seeds.offset, targets.first, targets.node, targets.offset
         compiled.put_pairs(*ends, has_shared, rows)
         rows[total:] = pairs[: len(rows) - total]
         follow = partial(self._unpacker.follow_search, searches[:slots], UNREACHABLE - 1) if total else None
-        answers = self._pairs.search_begun(len(rows), total, follow, has_shared=has_shared)
+        answers = self._pairs.search_mapped(len(rows), total, follow, has_shared=has_shared)
         is_saturated = self._customized.saturated
         distances, overflow = answers[total:, 0].copy(), answers[total:, 1] != 0
         weight, (seed, target) = np.empty(count, np.uint32), np.empty((2, count), np.int64)
