@@ -34,10 +34,17 @@ class SweepOrder(NamedTuple):
     first: Uint32s
 
 
-def sweep_order(hierarchy: Hierarchy, swept: Uint32s, most: int) -> SweepOrder:
-    """Return the order of some nodes, of which a subtree has no more than `most`; 0 for no subtrees.
+def sweep_order(hierarchy: Hierarchy, swept: Uint32s, most_nodes: int) -> SweepOrder:
+    """Order nodes for a sweep, so that each comes after all of its ancestors.
 
-    The nodes are given by their ranks, ascending, and all of their ancestors must be among them.
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The hierarchy.
+    swept : numpy.ndarray
+        Ranks of the nodes to sweep, ascending, uint32, with all of their ancestors.
+    most_nodes : int
+        Largest number of these nodes in a subtree of the elimination tree that is swept as a whole; 0 for levels only.
     """
     group = hierarchy.supernode[swept]
     bounds = hierarchy.first_of_level.astype(np.int64)
@@ -46,7 +53,7 @@ def sweep_order(hierarchy: Hierarchy, swept: Uint32s, most: int) -> SweepOrder:
     below = np.bincount(group, minlength=hierarchy.num_supernodes)
     for begin, end in reversed(levels[1:]):  # parents may lie several levels above
         np.add.at(below, parent[begin:end], below[begin:end])
-    root = np.where(below <= most, np.arange(len(below)), -1)  # of the largest subtree, or -1
+    root = np.where(below <= most_nodes, np.arange(len(below)), -1)  # of the largest subtree, or -1
     for begin, end in levels[1:]:
         above = root[parent[begin:end]]
         root[begin:end] = np.where(above >= 0, above, root[begin:end])
