@@ -172,7 +172,7 @@ def test_only_targets_and_their_ancestors_are_swept(device: Device, monkeypatch:
     assert needed.tolist() == sorted(above)
     with Solver(graph, device=device) as solver:
         made = SweepBatch(solver.session.shared.graph, solver.session.renumbered.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
-        assert made.num_swept == len(needed) < graph.num_nodes / 10
+        assert made.num_rows == len(needed) < graph.num_nodes / 10
         next(made.rows(Groups.of_nodes(np.zeros(1, np.uint32)))).read()
         levels = np.searchsorted(hierarchy.first_node[hierarchy.first_of_level], sorted(above), "right")
         assert made.counters["iterations"] == len(set(levels.tolist()))

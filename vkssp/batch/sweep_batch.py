@@ -142,8 +142,9 @@ class SweepBatch(Resource):
         Time on the device since the last call of `rows`.
     counters : dict of str to int
         ``iterations``, the number of dispatches of sweeps since then.
-    num_swept : int
-        Number of nodes with a row in a tile: those that are swept, and leaves that are computed with the rows.
+    num_rows : int
+        Number of rows of a tile, one for each node that is swept, and for each leaf that is computed with the rows of
+        distances.
     aggregates : tuple of Aggregate or None
         What is made in place of rows.
     """
@@ -173,7 +174,7 @@ class SweepBatch(Resource):
         is_part = self.aggregates is None and len(needed) <= _MOST_PART * hierarchy.num_nodes
         if not is_part:
             needed = np.arange(hierarchy.num_nodes, dtype=np.uint32)
-        self.num_swept = len(needed)
+        self.num_rows = len(needed)
         row_of = None
         if is_part:
             row_of = np.full(hierarchy.num_nodes, UNREACHABLE, np.uint32)
@@ -226,7 +227,7 @@ class SweepBatch(Resource):
         self._sweeps = Sweeps(
             customized,
             *(self._tiles, self._overflow, self._status, swept, row_of),
-            num_rows=self.num_swept,
+            num_rows=self.num_rows,
             tile=tile,
             num_tiles=self._num_tiles,
             size=self._flat,
@@ -239,7 +240,7 @@ class SweepBatch(Resource):
         self._writer = RowWriter(
             customized,
             *(self._tiles, self._overflow, wanted if row_of is None else row_of[wanted], leaves),
-            num_rows=self.num_swept,
+            num_rows=self.num_rows,
             tile=tile,
             limit=self._limit,
             size=self._flat,
@@ -260,13 +261,13 @@ class SweepBatch(Resource):
         device, first, is_limited = self.device, self.aggregates[0], self._limit != UNREACHABLE
         tile, num_tiles = self._tile, self._num_tiles
         if isinstance(first, ArcLoads):
-            parts = self._tiles, self._overflow, is_limited, self.num_swept, tile, num_tiles, self.searches
+            parts = self._tiles, self._overflow, is_limited, self.num_rows, tile, num_tiles, self.searches
             self._sums = TreeLoads(self._graph, first, *parts, self._seeds, self._finished, self)
         elif isinstance(first, NodeSums):
             given = device, first, self._tiles, self._overflow
-            self._sums = NodeSumsBatch(*given, rows, is_limited, self.num_swept, tile, self)
+            self._sums = NodeSumsBatch(*given, rows, is_limited, self.num_rows, tile, self)
         else:
-            sizes = self.num_swept, tile, num_tiles
+            sizes = self.num_rows, tile, num_tiles
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)
 
     def has_room_for_rows(self) -> bool:
