@@ -92,11 +92,11 @@ def check(solver: Solver, reference: Solver, source: int) -> None:
 
 
 def state(made: CustomizedHierarchyOnDevice) -> list[np.ndarray]:
-    """Return what a device has of a hierarchy: weights of arcs, rows of downward arcs, and these arcs."""
+    """Return what a device has of a hierarchy: weights of arcs, ranges of downward arcs, and these arcs."""
     _ = made.saturated  # wait
-    rows, downward = made.downward_arcs()
-    used = downward[ranges(rows[:, 0], rows[:, 1])]
-    return [made.weights.read(np.uint32, 2 * made.hierarchy.num_arcs), rows, used]
+    arc_ranges, downward = made.downward_arcs()
+    used = downward[ranges(arc_ranges[:, 0], arc_ranges[:, 1])]
+    return [made.weights.read(np.uint32, 2 * made.hierarchy.num_arcs), arc_ranges, used]
 
 
 def arcs(*made: CustomizedHierarchy) -> Iterator[tuple[np.ndarray, np.ndarray]]:

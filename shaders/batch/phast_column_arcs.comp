@@ -7,10 +7,10 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(constant_id = 2) const uint SEARCHES = 32;                                // of a tile, a power of two, 4 at least
-layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };     // first arc, number of arcs
-layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };     // ancestor, weight
-layout(std430, binding = 2) readonly restrict buffer Wanted { uint wanted[]; };  // rank of each column, with LEAF
+layout(constant_id = 2) const uint SEARCHES = 32;                                 // of a tile, a power of two, 4 at least
+layout(std430, binding = 0) readonly restrict buffer Ranges { uvec2 ranges[]; };  // first arc, number of arcs
+layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };      // ancestor, weight
+layout(std430, binding = 2) readonly restrict buffer Wanted { uint wanted[]; };   // rank of each column, with LEAF
 layout(std430, binding = 3) writeonly restrict buffer Records { ColumnArcs records[]; };
 
 layout(push_constant) uniform Push {
@@ -24,7 +24,7 @@ void main() {
         uint count = 1;
         uvec4 first = uvec4(wanted[i], 0, 0, 0), second = uvec4(0);
         if ((first.x & LEAF) != 0) {
-            uvec2 range = PAIR(rows, first.x & ~LEAF);
+            uvec2 range = PAIR(ranges, first.x & ~LEAF);
             count = range.y;
             first.xy = count > 0 ? PAIR(arcs, range.x) : uvec2(0);
             if (count > 1) first.zw = PAIR(arcs, range.x + 1);

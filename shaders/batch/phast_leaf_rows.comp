@@ -12,11 +12,11 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(constant_id = 2) const uint SEARCHES = 32;                             // of a tile, a power of two, 4 at least
-layout(constant_id = 4) const uint DOWN = 32;                                 // searches of a piece, no more than that
-layout(constant_id = 5) const uint ACROSS = 64;                               // columns of a piece
-layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
-layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
+layout(constant_id = 2) const uint SEARCHES = 32;                                 // of a tile, a power of two, 4 at least
+layout(constant_id = 4) const uint DOWN = 32;                                     // searches of a piece, no more than that
+layout(constant_id = 5) const uint ACROSS = 64;                                   // columns of a piece
+layout(std430, binding = 0) readonly restrict buffer Ranges { uvec2 ranges[]; };  // first arc, number of arcs
+layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };      // ancestor, weight
 layout(std430, binding = 2) readonly restrict buffer Distances { uvec4 dist[]; };
 layout(std430, binding = 4) readonly restrict buffer Wanted { uint wanted[]; };  // rank of each column, with LEAF
 layout(std430, binding = 5) readonly restrict buffer Records { ColumnArcs records[]; };  // of each column
@@ -51,7 +51,7 @@ uvec4 distances_of(uint own, uint column, uint base, uint search) {
         least = lesser(lesser(least, from, two.y), other, two.w);
         all_from &= from & other;
         if (count > MOST_ARCS) {
-            uvec2 range = PAIR(rows, wanted[column] & ~LEAF);
+            uvec2 range = PAIR(ranges, wanted[column] & ~LEAF);
             for (uint k = MOST_ARCS; k < range.y; ++k) {
                 uvec2 arc = PAIR(arcs, range.x + k);
                 from = dist[base + arc.x * QUADS];

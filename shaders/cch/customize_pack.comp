@@ -10,7 +10,7 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "weights.glsl"
 layout(std430, binding = 4) readonly restrict buffer Ancestors { WORDS ancestors[]; };
 layout(std430, binding = 5) readonly restrict buffer Marks { WORDS is_needless[]; };
-#define ROWS_BINDING 6
+#define RANGES_BINDING 6
 #include "packed_arcs.glsl"
 
 layout(push_constant) uniform Push {

@@ -7,7 +7,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };        // first arc, number of arcs, by rank
+layout(std430, binding = 0) readonly restrict buffer Ranges { uvec2 ranges[]; };    // first arc, number of arcs, by rank
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };        // rank of the ancestor, weight
 layout(std430, binding = 2) readonly restrict buffer RankOf { uint rank_of[]; };    // of each place
 layout(std430, binding = 3) readonly restrict buffer PlaceOf { uint place_of[]; };  // of each rank
@@ -21,7 +21,7 @@ layout(push_constant) uniform Push {
 void main() {
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint i = gl_GlobalInvocationID.x; i < num_nodes; i += stride) {
-        uvec2 range = PAIR(rows, rank_of[i]), own = PAIR(firsts, i);
+        uvec2 range = PAIR(ranges, rank_of[i]), own = PAIR(firsts, i);
         uint end = PAIR(firsts, i + 1).y;
         for (uint k = own.y; k < end; ++k) {
             // There is room for the arcs that sweeps do not need, too.

@@ -7,8 +7,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
-layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
+layout(std430, binding = 0) readonly restrict buffer Ranges { uvec2 ranges[]; };  // first arc, number of arcs
+layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };      // ancestor, weight
 layout(std430, binding = 2) restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 3) coherent buffer StatusBuffer {
     uint cut_short;
@@ -37,9 +37,9 @@ void main() {
         // Surplus lanes have no work.
         uint i = slot < each ? base + slot : end, least = UNREACHABLE;
         if (i < end) {
-            uvec2 row = PAIR(rows, i);
-            uint last = row.x + row.y, own = lane == 0 ? dist[i] : UNREACHABLE;
-            for (uint k = row.x + lane; k < last; k += lanes) {
+            uvec2 range = PAIR(ranges, i);
+            uint last = range.x + range.y, own = lane == 0 ? dist[i] : UNREACHABLE;
+            for (uint k = range.x + lane; k < last; k += lanes) {
                 uvec2 arc = PAIR(arcs, k);
                 uint from = dist[arc.x], sum = extend(from, arc.y);
                 sum_overflow = sum_overflow || (sum == UNREACHABLE && from != UNREACHABLE);
@@ -48,7 +48,7 @@ void main() {
                 least = min(least, sum);
             }
             if (COUNTING != 0 && lane == 0) atomicAdd(counts[4 * level], 1);
-            if (COUNTING != 0 && lane == 0 && row.y != 0) atomicAdd(counts[4 * level + 1], 1);
+            if (COUNTING != 0 && lane == 0 && range.y != 0) atomicAdd(counts[4 * level + 1], 1);
             least = min(least, own);
         }
         if (lanes == 1) {

@@ -192,8 +192,8 @@ def test_customization_is_perfect(device: Device) -> None:
         assert joined.sum() == hierarchy.num_arcs
         assert np.array_equal(weights[arc[joined], 0], exact[low[joined], high[joined]])
         assert np.array_equal(weights[arc[joined], 1], exact[high[joined], low[joined]])
-        rows, arcs = customized.downward_arcs()
-        kept = arcs[np.concatenate([np.arange(first, first + count) for first, count in rows.tolist()])]
+        ranges, arcs = customized.downward_arcs()
+        kept = arcs[np.concatenate([np.arange(first, first + count) for first, count in ranges.tolist()])]
         assert 0 < len(kept) < customized.num_downward, "some arcs are needless"
 
 

@@ -43,12 +43,12 @@ def on_device(solver: Solver) -> CustomizedHierarchy:
 
 
 def state(solver: Solver) -> list[np.ndarray]:
-    """Return weights of arcs, rows of downward arcs, and these arcs."""
+    """Return weights of arcs, ranges of downward arcs, and these arcs."""
     made = on_device(solver)
     assert not made.saturated
-    rows, arcs = made.downward_arcs()
-    used = np.concatenate([np.arange(first, first + count) for first, count in rows.astype(np.int64)])
-    return [made.weights.read(np.uint32, 2 * made.hierarchy.num_arcs), rows, arcs[used]]
+    ranges, arcs = made.downward_arcs()
+    used = np.concatenate([np.arange(first, first + count) for first, count in ranges.astype(np.int64)])
+    return [made.weights.read(np.uint32, 2 * made.hierarchy.num_arcs), ranges, arcs[used]]
 
 
 def check(solver: Solver, other: Solver) -> None:

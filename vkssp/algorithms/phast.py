@@ -210,7 +210,7 @@ class Phast(Resource):
             shared_bytes=4 * self._size,
             owner=self,
         )
-        self._sweep = sweep.on(customized.rows, customized.arcs, self._dist, self._status, self._counts)
+        self._sweep = sweep.on(customized.arc_ranges, customized.arcs, self._dist, self._status, self._counts)
         self._bundled: BundledArcs | None = None
         self._trees_before_bundles = device.tuned["bundles.trees"]
         self._room = 0

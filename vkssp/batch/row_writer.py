@@ -142,7 +142,7 @@ class RowWriter(Resource):
     ) -> list[Array]:
         """Return what the kernel of leaves and columns works on; make the records of columns, and their kernel."""
         tiles, columns = self._given
-        rows, arcs = customized.rows, customized.arcs
+        ranges, arcs = customized.arc_ranges, customized.arcs
         records = Buffer(self.device, RECORD_BYTES * self.num_wanted, name="the arcs of columns", owner=self)
         kernel = Kernel(
             self.device,
@@ -153,11 +153,11 @@ class RowWriter(Resource):
             constants=constants,
             owner=self,
         )
-        self._column_arcs = kernel.on(rows, arcs, columns, records, owner=self)
-        return [rows, arcs, tiles, overflow, columns, records]
+        self._column_arcs = kernel.on(ranges, arcs, columns, records, owner=self)
+        return [ranges, arcs, tiles, overflow, columns, records]
 
-    def record_columns(self, recording: Recording) -> None:
-        """Record the commands that put the arcs of columns side by side, if leaves are to be computed."""
+    def record_column_arcs(self, recording: Recording) -> None:
+        """Record the kernel that makes the records of columns for the present weights, if there are any."""
         if self._column_arcs is not None:
             recording.bind(self._column_arcs)
             recording.push(self._column_arcs, self.num_wanted)

@@ -326,9 +326,9 @@ class SweepBatch(Resource):
             recording.push(upward, all_searches, self._seeds_each, self._nodes_each)
             recording.dispatch(min(searches * self._seeds_each, self._most_upward))
             # Beside the upward searches, which mostly wait.
-            self._sweeps.record_records(recording)
+            self._sweeps.record_packing(recording)
             if self.aggregates is None:
-                self._writer.record_columns(recording)
+                self._writer.record_column_arcs(recording)
             recording.barrier()
             self._sweeps.record(recording, self._bound, num_tiles, all_searches, self._seeds_each)
             if self._sums is not None and sums is not None:

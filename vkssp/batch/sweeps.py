@@ -1,4 +1,4 @@
-"""Sweeps for many searches at once: kernels, and the records of nodes that they read."""
+"""Sweeps for many searches at once: kernels, and the records of nodes and their first arcs that they read."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Sweeps(Resource):
         # The dispatches of each kernel.
         self._spans = [order.levels, [(0, num_subtrees)]] if num_subtrees else [order.levels]
         self.num_dispatches = sum(map(len, self._spans))
-        rows = uploaded(device, "the rows of ranks", np.zeros(1, np.uint32) if row_of is None else row_of, self)
+        rank_rows = uploaded(device, "the rows of ranks", np.zeros(1, np.uint32) if row_of is None else row_of, self)
         ranks = uploaded(device, "the ranks of swept nodes", order.rank, self)
         first_of = uploaded(device, "the first nodes of subtrees", order.first, self)
         nodes, heads, weights = (
@@ -81,9 +81,9 @@ class Sweeps(Resource):
             for name in ("records", "heads", "weights")
         )
         are_some = {_SOME_CONSTANT: int(row_of is not None)}
-        of_hierarchy = customized.supernodes, customized.supernode_of, status, customized.rows, customized.arcs
-        self._records = self._kernel(customized, "phast_records", 1, are_some).on(
-            *of_hierarchy, rows, ranks, nodes, heads, weights
+        of_hierarchy = customized.supernodes, customized.supernode_of, status, customized.arc_ranges, customized.arcs
+        self._packing = self._kernel(customized, "phast_records", 1, are_some).on(
+            *of_hierarchy, rank_rows, ranks, nodes, heads, weights
         )
         self._kernels = [
             self._kernel(
@@ -94,7 +94,7 @@ class Sweeps(Resource):
             )
             for are_subtrees in range(len(self._spans))
         ]
-        self._given: tuple[Array, ...] = (nodes, customized.arcs, tiles, overflow, rows, heads, weights, first_of)
+        self._given: tuple[Array, ...] = (nodes, customized.arcs, tiles, overflow, rank_rows, heads, weights, first_of)
 
     def _kernel(
         self, customized: CustomizedHierarchy, name: str, push_constants: int, constants: dict[int, int]
@@ -114,11 +114,11 @@ class Sweeps(Resource):
         """Return the kernels for levels, and for subtrees if there are any, bound to upward labels with distances."""
         return [kernel.on(*self._given, labels, distances) for kernel in self._kernels]
 
-    def record_records(self, recording: Recording) -> None:
-        """Record that records of nodes are made for the present weights; before a sweep, with a barrier in between."""
-        recording.bind(self._records)
-        recording.push(self._records, self._num_swept)
-        recording.dispatch_for(self._records, self._num_swept)
+    def record_packing(self, recording: Recording) -> None:
+        """Record the kernel that packs nodes and first arcs for the present weights; a barrier must precede a sweep."""
+        recording.bind(self._packing)
+        recording.push(self._packing, self._num_swept)
+        recording.dispatch_for(self._packing, self._num_swept)
 
     def record(
         self, recording: Recording, kernels: list[Bindings], num_tiles: int, num_searches: int, seeds_each: int

@@ -105,7 +105,7 @@ class BundledArcs(Resource):
         kernel = Kernel(
             device, shader, bindings=6, push_constants=1, workgroup_size=size, constants=constants, owner=self
         )
-        bound = kernel.on(customized.rows, customized.arcs, self.rank_of, place_of, first_of, self.arcs)
+        bound = kernel.on(customized.arc_ranges, customized.arcs, self.rank_of, place_of, first_of, self.arcs)
         self._recording = Recording(device, owner=self)
         with self._recording.record() as recording:
             recording.barrier("all", "all")

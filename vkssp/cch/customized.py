@@ -114,7 +114,7 @@ class CustomizedHierarchy(Resource):
     ----------
     weights : Buffer or SplitBuffer
         The upward and the downward weight of each arc.
-    rows, arcs : Buffer or SplitBuffer
+    arc_ranges, arcs : Buffer or SplitBuffer
         For each rank the index of the first downward arc to it that sweeps need, and the number of these arcs. For each
         of these arcs the rank of the ancestor, and the weight.
     supernodes, ancestor_depth : Buffer or SplitBuffer
@@ -143,9 +143,9 @@ class CustomizedHierarchy(Resource):
         # Made when they are asked for first.
         self._bundled: BundledArcs | None = None
         self._may_be_bundled = may_bundle(device, hierarchy)
-        rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
+        ranges = np.zeros((hierarchy.num_nodes, 2), np.uint32)
         lengths, _ = ancestor_counts(hierarchy)
-        rows[:, 0] = np.cumsum(lengths) - lengths
+        ranges[:, 0] = np.cumsum(lengths) - lengths
         self.num_downward = int(lengths.sum())
         if reason := unfit(device, hierarchy, graph):
             raise DeviceError(reason)
@@ -154,21 +154,21 @@ class CustomizedHierarchy(Resource):
         super().__init__(owner)
         try:
             self.topology = self._topologies.hold(hierarchy, graph, self._made)
-            self._make(self.topology, graph.num_arcs, rows)
+            self._make(self.topology, graph.num_arcs, ranges)
             self.customize(graph)
             self._finish()
         except BaseException:
             self.close()
             raise
 
-    def _make(self, topology: Topology, num_given: int, rows: Uint32s) -> None:
+    def _make(self, topology: Topology, num_given: int, ranges: Uint32s) -> None:
         num_arcs = self.hierarchy.num_arcs
         self.supernodes, self.supernode_of = topology.supernodes, topology.supernode_of
         self.ancestor_depth = topology.ancestor_depth
         self.top, self.top_nodes, self.top_ancestors = topology.top, topology.top_nodes, topology.top_ancestors
-        self.rows = topology.array("the rows of downward arcs", rows.nbytes, 8, self)
-        if rows.nbytes:
-            self.rows.write(rows)
+        self.arc_ranges = topology.array("the ranges of downward arcs", ranges.nbytes, 8, self)
+        if ranges.nbytes:
+            self.arc_ranges.write(ranges)
         # The host writes to it and the device reads it once, without a copy of the device's own.
         self._given = Buffer(self.device, 4 * num_given, mapped=True, name="the weights of the graph", owner=self)
         self.weights = topology.array("the weights of the hierarchy", 8 * num_arcs, 8, self)
@@ -181,7 +181,7 @@ class CustomizedHierarchy(Resource):
         begin = make_kernel(self.weights, "customize_weights", 3, 1, self).on(
             self._given, topology.places, self.weights
         )
-        pack = make_kernel(self.weights, "customize_pack", 8, 1, self).on(*parts, marks, self.rows, self.arcs)
+        pack = make_kernel(self.weights, "customize_pack", 8, 1, self).on(*parts, marks, self.arc_ranges, self.arcs)
         outside, inside = topology.outside, topology.inside
         basic_outside, perfect_outside = (
             make_kernel(self.weights, name, 6, 4, self).on(*parts, outside.order)
@@ -198,7 +198,7 @@ class CustomizedHierarchy(Resource):
         self._basic = _Basic(begin, basic_outside, *fronts)
         self._closure, self._perfect = closure.on(*parts, inside.order), perfect.on(*parts, topology.columns.order)
         self._pack = pack
-        self._concerned = Weights(status, self._status, self._given, self.weights, marks, self.rows, self.arcs)
+        self._concerned = Weights(status, self._status, self._given, self.weights, marks, self.arc_ranges, self.arcs)
         self._recording = Recording(self.device, owner=self)
         self._record()
 
@@ -471,8 +471,8 @@ class CustomizedHierarchy(Resource):
         return {name: end - begin for name, (begin, end) in zip(_STAGES, pairwise(self._times), strict=True)}
 
     def downward_arcs(self) -> tuple[Uint32s, Uint32s]:
-        """Return `rows` and `arcs` as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""
-        return self.rows.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self.num_downward).reshape(-1, 2)
+        """Return `arc_ranges` and `arcs` as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""
+        return self.arc_ranges.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self.num_downward).reshape(-1, 2)
 
     def _own_bytes(self) -> int:
         """Return the bytes of the shared topology if this hierarchy, its oldest holder, accounts for it, else 0."""

@@ -77,7 +77,7 @@ class Weights(NamedTuple):
     given: Buffer
     weights: Array
     marks: Array
-    rows: Array
+    arc_ranges: Array
     arcs: Array
 
 
@@ -227,7 +227,7 @@ class PartialCustomization(Resource):
         )
         prune = make_kernel(self.basic, "customize_prune_listed", 8, 3, self).on(*of_perfect, *lists, weights.marks)
         pack = make_kernel(self.basic, "recustomize_pack", 10, 3, self).on(
-            *of_perfect, *lists, weights.marks, weights.rows, weights.arcs
+            *of_perfect, *lists, weights.marks, weights.arc_ranges, weights.arcs
         )
         steps, num_given = self._plan(below_node), weights.given.nbytes // 4
         self._recording = Recording(device, owner=self)
