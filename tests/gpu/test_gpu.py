@@ -15,10 +15,10 @@ import pytest
 
 from tests.conftest import open_device
 from tests.support.failures import fail_each_call
-from tests.support.graphs import ON_DEVICE, grid
+from tests.support.graphs import ON_DEVICE, grid, heap_dijkstra
 from tests.support.paths import ROOT
 from tests.support.resources import watch_closing
-from vkssp import DeviceError, Graph, Solver
+from vkssp import DeviceError, Graph, Solver, prepare
 from vkssp.gpu import device as device_module
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu import recording as recording_module
@@ -27,6 +27,7 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, array, ffi, struct
 from vkssp.gpu.instance import DeviceInfo, choose, list_devices
 from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.mask import MASK_VARIABLE
 from vkssp.gpu.pipeline import pipeline_cache
 from vkssp.gpu.recording import Recording, Timestamps
 
@@ -149,6 +150,36 @@ def test_a_recording_is_submitted_many_times_and_in_order(device: Device) -> Non
             copy.submit()
             copy.wait()
             assert (other.read() == value).all()
+
+
+def test_workgroups_follow_the_number_of_items(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    monkeypatch.setattr(Recording, "dispatch", lambda recording, workgroups: counts.append(workgroups))
+    with (
+        Kernel(device, "gather", bindings=3, push_constants=3, workgroup_size=32) as kernel,
+        Buffer(device, 16) as buffer,
+        Recording(device) as recording,
+    ):
+        bound = kernel.on(buffer, buffer, buffer)
+        for items, each in ((0, 1), (32, 1), (33, 1), (128, 4), (129, 4), (2**40, 1)):
+            recording.dispatch_for(bound, items, each)
+    assert counts == [1, 1, 2, 1, 2, device.limits.workgroups]
+
+
+def test_kernels_loop_where_workgroups_are_fewer_than_items_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, counts, dispatch = prepare(grid(30)), list[int](), Recording.dispatch
+
+    def counted(recording: Recording, workgroups: int, rows: int = 1) -> None:
+        counts.append(workgroups)
+        dispatch(recording, workgroups, rows)
+
+    monkeypatch.setattr(Recording, "dispatch", counted)
+    monkeypatch.setenv(MASK_VARIABLE, "workgroups=2")
+    with open_device() as few, Solver(graph, device=few) as solver:
+        sources = [0, 450, 899]
+        exact = [heap_dijkstra(graph, source) for source in sources]
+        assert np.array_equal(solver.distances(0), exact[0]) and np.array_equal(solver.distances(sources), exact)
+        assert set(counts) == {1, 2}
 
 
 def test_equal_copies_are_recorded_once_and_others_anew(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
