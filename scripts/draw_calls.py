@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Figure of where the time of single calls goes, from the rows that where_time_goes.py has written.
+"""Figure of where the time of single calls goes, from what where_time_goes.py has measured.
 
-  scripts/where_time_goes.py USA-road-t.NY.gr.gz --device 0 --only calls --output rows.md
-  scripts/draw_calls.py rows.md docs/calls.png
+  scripts/where_time_goes.py USA-road-t.NY.gr.gz --device 0 --only calls --json calls.json
+  scripts/draw_calls.py calls.json calls.png
+  scripts/draw_calls.py docs/calls.json docs/calls.png                # the figure of docs/where_time_goes.md
 
 Each call is a bar: the host's part before the submission, driver and device, of which the device's own time is shown
 apart where it was measured, what is between submissions, and the host's part after them. These are medians of parts, so
@@ -13,6 +14,7 @@ left out.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +24,6 @@ from vkssp.errors import FormatError
 from vkssp.files import check_writable
 from vkssp.options import file_name
 
-#: Columns of the table of calls that are read.
-CALL, WHOLE, DEVICE = "call", "by the call", "on the device"
-BEFORE, SUBMITTED, BETWEEN, AFTER = "before", "driver and device", "between", "after"
 #: Parts of a bar in the order of time, and their colours.
 COLOURS = {
     "host: before": "#4477aa",
@@ -56,45 +55,36 @@ class Call(NamedTuple):
     parts: dict[str, float]
 
 
-def first_number(cell: str) -> float | None:
-    """Return the number that a cell begins with, such as a median before its quartiles; None if it is empty."""
-    return float(cell.split()[0]) if cell else None
+def call_of(row: dict[str, Any]) -> Call:
+    """Return the medians of a row of `time_calls.py` that has parts."""
+    before, submitted, between, after = (
+        float(row["parts_ms"][part][0]) for part in ("before", "driver and device", "between", "after")
+    )
+    of_submission = {"driver and device": submitted}
+    if row["device_ms"] is not None:
+        device = min(float(row["device_ms"][0]), submitted)
+        of_submission = {"driver, and waiting": submitted - device, "device": device}
+    parts = {"host: before": before, **of_submission, "host: between": between, "host: after": after}
+    return Call(row["name"], float(row["call_ms"][0]), parts)
 
 
-def calls_in(text: str, name: str) -> list[Call]:
-    """Return the calls of the first table of calls in a Markdown text whose parts are known.
+def read_calls(path: str) -> list[Call]:
+    """Return the calls of a file of where_time_goes.py whose parts are known and which are not too long.
 
     Raises
     ------
     FormatError
-        If there is no such table, or a cell of it is no number.
+        If the file cannot be read, has no calls in the form of time_calls.py, or none that can be drawn.
     """
-    lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines() if line[:1] == "|"]
-    heads = [number for number, cells in enumerate(lines) if {CALL, WHOLE, SUBMITTED} <= set(cells)]
-    if not heads:
-        raise FormatError(f"{name} has no table of calls; give what where_time_goes.py --output has written")
-    column, found = {head: place for place, head in enumerate(lines[heads[0]])}, []
-    for cells in lines[heads[0] + 2 :]:
-        cells = [*cells, *[""] * (len(column) - len(cells))]
-        if WHOLE in cells or cells[0] == CALL:
-            break
-        try:
-            before, submitted, between, after, device, whole = (
-                first_number(cells[column[head]]) for head in (BEFORE, SUBMITTED, BETWEEN, AFTER, DEVICE, WHOLE)
-            )
-        except (ValueError, KeyError):
-            raise FormatError(f"{name}: the row {cells[0]!r} of the calls has no numbers") from None
-        if before is None or submitted is None or whole is None or whole > MOST_MS:
-            continue
-        of_submission = (
-            {"driver and device": submitted}
-            if device is None
-            else {"driver, and waiting": max(0.0, submitted - device), "device": min(device, submitted)}
-        )
-        parts = {"host: before": before, **of_submission, "host: between": between or 0.0, "host: after": after or 0.0}
-        found.append(Call(cells[0], whole, parts))
-    if not found:
-        raise FormatError(f"{name} has no call whose parts were measured and that takes at most {MOST_MS:g} ms")
+    try:
+        rows = json.loads(Path(path).read_text(encoding="utf-8"))["calls"]["rows"]
+        calls = [call_of(row) for row in rows if "parts_ms" in row]
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}; check the path") from None
+    except (ValueError, TypeError, LookupError):
+        raise FormatError(f"{path} has no times of calls; give what where_time_goes.py --json has written") from None
+    if not (found := [call for call in calls if call.whole <= MOST_MS]):
+        raise FormatError(f"{path} has no call whose parts were measured and that takes at most {MOST_MS:g} ms")
     return found
 
 
@@ -122,12 +112,8 @@ def run(args: argparse.Namespace) -> None:
     """Read the rows and draw them."""
     check_figure(args.figure)
     check_writable(args.figure, args.rows)
-    try:
-        text = Path(args.rows).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{args.rows} cannot be read as text: {error}") from None
-    pyplot = import_pyplot()
-    figure = draw(calls_in(text, args.rows), pyplot)
+    calls, pyplot = read_calls(args.rows), import_pyplot()
+    figure = draw(calls, pyplot)
     save_figure(figure, args.figure)
     pyplot.close(figure)
 
@@ -135,7 +121,7 @@ def run(args: argparse.Namespace) -> None:
 def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=file_name, help="Markdown file that where_time_goes.py has written")
+    parser.add_argument("rows", type=file_name, help="JSON file that where_time_goes.py has written")
     parser.add_argument("figure", type=file_name, help="figure to write, such as calls.png")
     args = parser.parse_args()
     return exit_code(lambda: run(args))

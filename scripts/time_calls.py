@@ -59,6 +59,8 @@ from vkssp.terminal import print_lines
 CHECKED, WARM_UP, COPIED = 3, 10, 256 << 20
 #: Calls whose parts are timed apart, and those of many trees or whose kernels are, at most.
 MOST_PARTS, MOST_STAGES = 100, 30
+#: Parts of a call, in the order of time.
+PARTS = ("before", "driver and device", "between", "after")
 #: Dispatches in a submission, each of which waits for the one before.
 DISPATCHES = 1000
 #: Trees before a solver sweeps by bundles, see `vkssp.tunables`: never, or at once.
@@ -135,8 +137,9 @@ class Record:
     ----------
     rows : list of dict
         For each kind of call its name, milliseconds of the first call and of the others (quartiles), on the device if
-        known, and bytes that the host gets; of some also the parts of calls, medians of milliseconds, as `Parts` has
-        them, and the number of submissions, or medians of the milliseconds of kernels by their names.
+        known, and bytes that the host gets; of some also the parts of calls by their names, quartiles of milliseconds,
+        and the number of submissions, or medians of the milliseconds of kernels by their names. Quartiles are the
+        median, the lower and the upper one.
 
     Parameters
     ----------
@@ -207,8 +210,8 @@ class Record:
 
     def _parts_of(
         self, call: Callable[[int], object], before: Callable[[int], object] | None, first: int, calls: int
-    ) -> tuple[list[float], int]:
-        """Return medians of the parts of further calls, and the number of submissions of the last one."""
+    ) -> tuple[dict[str, list[float]], int]:
+        """Return quartiles of the parts of further calls, and the number of submissions of the last one."""
         clock, found = Parts(), []
         with clock.watch():
             for turn in range(first, first + calls):
@@ -218,7 +221,7 @@ class Record:
                 result = call(turn)
                 found.append(clock.end())
                 del result
-        return np.median(found, axis=0).tolist(), clock.submissions
+        return dict(zip(PARTS, map(quartiles, zip(*found, strict=True)), strict=True)), clock.submissions
 
 
 def quartiles(values: Sequence[float]) -> list[float]:
@@ -551,9 +554,9 @@ def report(result: dict[str, Any]) -> list[str]:
         for row in result["rows"]
         if "call_ms" in row
     ]
-    parts = ("", "before", "driver and device", "between", "after", "submissions")
+    parts = ("", *PARTS, "submissions")
     of_parts = [
-        (row["name"], *map(number, row["parts_ms"]), str(row["submissions"]))
+        (row["name"], *(number(row["parts_ms"][part][0]) for part in PARTS), str(row["submissions"]))
         for row in result["rows"]
         if "parts_ms" in row
     ]

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Most figures of docs/where_time_goes.md in one run, on one machine and one commit, as rows of Markdown.
+"""Most figures of docs/where_time_goes.md in one run, on one machine and one commit, as rows of Markdown and as JSON.
 
-  scripts/where_time_goes.py USA-road-t.NY.gr.gz --routes porto.graph --device 0 --output rows.md
+  scripts/where_time_goes.py USA-road-t.NY.gr.gz --routes porto.graph --device 0 --output rows.md --json rows.json
   scripts/where_time_goes.py road:24 --device 0 --small --scales 8              # a trial, on any device
 
 Each step is a script of this folder in a process of its own, and can be run by itself: its command stands above its
-rows. What a step prints is shown at once, and its rows are added to the file of --output when it has ended. A step that
-fails or takes too long does not end the others; steps that have not begun when --minutes are over are left out and
-named. The scripts compare their answers with independent ones. The first steps are the first calls of a process on a
-device at rest, so nothing else should run.
+rows. What a step prints is shown at once, and when it has ended its rows are added to the file of --output, and what
+its script has written as JSON to that of --json, by the name of the step: all times with their spread, device, driver
+and commit. A step that fails or takes too long does not end the others; steps that have not begun when --minutes are
+over are left out and named. The scripts compare their answers with independent ones. The first steps are the first
+calls of a process on a device at rest, so nothing else should run.
 
 --routes is a prepared graph with streets, --large a prepared graph of many nodes for new weights; without them these
 rows are left out. All steps run on the same device, also where none is named.
@@ -44,7 +45,7 @@ import numpy as np
 
 from vkssp import Device, QueryError
 from vkssp.bench.evaluation import exit_code
-from vkssp.bench.result import number
+from vkssp.bench.result import number, save_result
 from vkssp.errors import VksspError
 from vkssp.files import atomic_write, check_writable
 from vkssp.gpu.instance import list_devices
@@ -104,16 +105,17 @@ def spread(values: Sequence[float] | None) -> str:
 
 def calls_tables(result: Result) -> Tables:
     """Return the tables of `time_calls.py`."""
-    parts = ("before", "driver and device", "between", "after", "submissions")
-    calls: list[Row] = [("call", "by the call", "on the device", *parts, "GB/s")]
+    parts = ("before", "driver and device", "between", "after")
+    calls: list[Row] = [("call", "by the call", "on the device", *parts, "submissions", "GB/s")]
     kernels: list[Row] = [("call", "kernel", "on the device")]
     for row in result["rows"]:
         for kernel, milliseconds in row.get("stages_ms", {}).items():
             kernels.append((row["name"], kernel, number(milliseconds)))
         if "call_ms" in row:
-            of_parts = (*map(number, row["parts_ms"]), str(row["submissions"])) if "parts_ms" in row else ("",) * 5
+            of_parts = [number(row["parts_ms"][part][0]) if "parts_ms" in row else "" for part in parts]
             rate = number(1e-6 * row["bytes"] / row["call_ms"][0]) if row["bytes"] else ""
-            calls.append((row["name"], spread(row["call_ms"]), spread(row["device_ms"]), *of_parts, rate))
+            times = spread(row["call_ms"]), spread(row["device_ms"])
+            calls.append((row["name"], *times, *of_parts, str(row.get("submissions", "")), rate))
     return [calls, kernels]
 
 
@@ -319,6 +321,8 @@ def main() -> int:
     minutes = "minutes after which no step begins or goes on (default: %(default)s)"
     parser.add_argument("--minutes", type=float, default=8.0, metavar="N", help=minutes)
     parser.add_argument("--output", type=file_name, metavar="FILE.md", help="write the rows there, too")
+    results = "write what the scripts have measured there, by step"
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE.json", help=results)
     args = parser.parse_args()
 
     def run() -> None:
@@ -334,13 +338,15 @@ def main() -> int:
             return
         if args.output:
             check_writable(args.output, args.graph)
-        run_all(steps, 60 * args.minutes, args.output)
+        if args.json_file:
+            check_writable(args.json_file, args.graph, args.output, content="JSON")
+        run_all(steps, 60 * args.minutes, args.output, args.json_file)
 
     return exit_code(run)
 
 
-def run_all(steps: Sequence[Step], seconds: float, output: str | None) -> None:
-    """Run steps, print the rows of each, and write those of all so far.
+def run_all(steps: Sequence[Step], seconds: float, output: str | None, json_file: str | None = None) -> None:
+    """Run steps, print the rows of each, and write those of all so far, and their results as JSON.
 
     Raises
     ------
@@ -348,6 +354,7 @@ def run_all(steps: Sequence[Step], seconds: float, output: str | None) -> None:
         If a step has failed, once all have run.
     """
     end, lines, failed = time.perf_counter() + seconds, list[str](), list[str]()
+    results = dict[str, Result]()
     with tempfile.TemporaryDirectory() as folder:
         for step in steps:
             print_lines(["", f"== {step.name}: scripts/{shlex.join(step.command)}"])
@@ -363,6 +370,10 @@ def run_all(steps: Sequence[Step], seconds: float, output: str | None) -> None:
             if output:
                 with atomic_write(output) as stream:
                     stream.write("\n".join(lines).encode())
+            if done.result:
+                results[step.name] = done.result
+            if json_file:
+                save_result(json_file, results)
     if failed:
         raise VksspError("; ".join(failed))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -38,7 +39,8 @@ def test_failures_and_slow_steps_end_nothing(
         script.Step("good", ["good.py"], 30.0, tables=lambda _: [[("what", "ms"), ("a tree", "0.2")], [("x",)]])
     )
     with pytest.raises(VksspError, match=r"bad ended with exit code 3: no such file; slow was ended after 0 s$"):
-        script.run_all(steps, 60.0, str(tmp_path / "rows.md"))
+        script.run_all(steps, 60.0, str(tmp_path / "rows.md"), str(tmp_path / "rows.json"))
+    assert json.loads((tmp_path / "rows.json").read_text()) == {"good": {"commit": "abc"}}
     told, rows = capsys.readouterr().out, (tmp_path / "rows.md").read_text()
     assert all(line in told for line in ("so far", "begun", "on the way", "| a tree | 0.2 |"))
     assert (
@@ -53,7 +55,8 @@ def test_failures_and_slow_steps_end_nothing(
 
 def test_rows_of_results(script: ModuleType) -> None:
     row = {"name": "a tree", "call_ms": [2, 1, 3], "device_ms": None, "bytes": 4 * 10**6}
-    parts = {"parts_ms": [0.1, 0.2, 0.0, 0.3], "submissions": 1}
+    medians = {"before": [0.1], "driver and device": [0.2], "between": [0.0], "after": [0.3]}
+    parts = {"parts_ms": medians, "submissions": 1}
     calls, kernels = script.calls_tables(
         {"rows": [row | parts, {"name": "a tree", "stages_ms": {"phast_sweep": 0.25}}]}
     )
