@@ -193,13 +193,17 @@ def test_columns_that_look_like_via_points_are_read_or_refused(tmp_path: Path, n
         (block,) = read_pairs(tmp_path / name, 5)
         return block.vias
 
-    assert read(["Via1_Lat", " via1_lon", "via_hotel_name", "viaduct_lat"]) == [[(0.5, 0.5)]]
+    others = ["via_hotel_name", "viaduct_lat", "via1_name", "via_2_tax", "vials"]
+    assert read(["Via1_Lat", " via1_lon", *others]) == [[(0.5, 0.5)]]
     for form in ("via0_", "via01_", "via_1_", "via-1_", "via1", "via_hotel_", "VIA1234567890_", "via²_"):
         with pytest.raises(FormatError, match=f"{form.lower()}lat', which is not read; name .* via1_lat,via1_lon"):
             read(["via1_lat", "via1_lon", f"{form}lat", f"{form}lon"])
-    for words in (["via1_latitude", "via1_longitude"], ["via1_lng", "via1_lat"]):
+    for words in (["via1_latitude", "via1_longitude"], ["via1_lng", "via1_lat"], ["via1_x", "via1_y"], ["via_latlon"]):
         with pytest.raises(FormatError, match=f"{words[0]}', which is not read"):
             read(words)
+    for word in ("via", "via1", "via_1", "via 2", "via1_"):
+        with pytest.raises(FormatError, match=f"a column '{word}', which is not read"):
+            read(["via_lat", "via_lon", word])
     with pytest.raises(FormatError, match="via_lat,via_lon beside numbered ones; number all"):
         read(["via_lat", "via_lon", "via1_lat", "via1_lon"])
     for twice in (["via1_lat", "via1_lon", "Via1_lon"], ["to_lat"], ["id", "ID"]):

@@ -22,8 +22,10 @@ COLUMNS = ("from_lat", "from_lon", "to_lat", "to_lon")
 _ID = "id"
 # A column of a via point, with its number in the order of travel; the only one may have none.
 _VIA = re.compile(r"via([1-9][0-9]{0,8})?_(lat|lon)")
-# What looks like such a column: the word, perhaps more between signs that are no letters, and a coordinate.
-_LIKE_VIA = re.compile(r"via([^a-z](.*[^a-z])?)?(lat|lon|lng|long|latitude|longitude)", re.DOTALL)
+# What looks like such a column: the word, perhaps more between signs that are no letters, and a coordinate; or the word
+# without other letters.
+_COORDINATE = "lat|lon|lng|long|latitude|longitude|x|y|latlon|latlng|lonlat|lnglat|coords|coordinates|point"
+_LIKE_VIA = re.compile(rf"via(([^a-z](.*[^a-z])?)?({_COORDINATE})|[^a-z]*)", re.DOTALL)
 
 
 class Pairs(NamedTuple):
@@ -55,9 +57,9 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
         Comma-separated values, of which lines may end early, with a first line that names the columns ``from_lat``,
         ``from_lon``, ``to_lat`` and ``to_lon``, in degrees, and optionally ``id`` and those of via points:
         ``via1_lat``, ``via1_lon``, ``via2_lat`` and so on, in the order of travel, or ``via_lat`` and ``via_lon``, both
-        empty for a pair without that point. Other columns are not read; one that looks like a latitude or longitude of
-        a via point is an error. Parquet (.parquet) with these columns; or GeoJSON (.json, .geojson) of lines, which
-        lead from their first position to their last one, perhaps with an ``id``.
+        empty for a pair without that point. Other columns are not read; one that looks like a via point or a coordinate
+        of it, such as ``via1`` or ``via1_x``, is an error. Parquet (.parquet) with these columns; or GeoJSON (.json,
+        .geojson) of lines, which lead from their first position to their last one, perhaps with an ``id``.
     rows : int
         Most pairs at a time, at least 1.
 
