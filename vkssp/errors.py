@@ -2,7 +2,16 @@
 
 
 class VksspError(Exception):
-    """Base class of all errors that vkssp raises on purpose; the command line prints such an error as one line."""
+    """Base class of all errors that vkssp raises on purpose; the command line prints such an error as one line.
+
+    Attributes
+    ----------
+    place : str or None
+        What the message calls the place, or the pair of places, that it is about, such as ``"origin 4"``; None if it is
+        about none.
+    """
+
+    place: str | None = None
 
 
 class GraphError(VksspError, ValueError):

@@ -56,6 +56,9 @@ def test_places(scheduler: str, tmp_path: Path, andorra: tuple[Graph, str], caps
     frame = dataset.dataset(tmp_path / "two.parquet").to_table().to_pandas()
     assert np.array_equal(frame["duration_s"].to_numpy(), one["duration_s"][:].reshape(-1))
     assert frame["origin_id"][0] == "p0"
+    write_places(places, [*places_of(graph, 6, 1), (50.0, 50.0)])
+    assert main([*given, "--scheduler", scheduler, "-o", str(tmp_path / "three.zarr")]) == 2
+    assert "p.csv, line 13: source 11 is 50.00000,50.00000, which is not on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [[], ["--reverse"], ["--targets", "all"], ["--limit", "3"]])

@@ -216,17 +216,19 @@ def test_errors_name_the_pair_and_leave_no_file(
 ) -> None:
     monkeypatch.setattr("vkssp.commands.routes.AT_ONCE", 3)
     arguments = ["routes", str(graph), "-o", str(tmp_path / "r.geojson"), "--device", "cpu", "--pairs"]
-    file = written(tmp_path, "p.csv", np.concatenate([PAIRS[:4], [[50, 50, 0, 0]]]))
-    assert main([*arguments, str(file)]) == 2
-    assert "origin 4 is 50.00000,50.00000, which is not on this map" in capsys.readouterr().err
+    for name, line in (("p.csv", "line 6"), ("p.parquet", "row 4"), ("p.geojson", "feature 4")):
+        file = written(tmp_path, name, np.concatenate([PAIRS[:4], [[50, 50, 0, 0]]]))
+        assert main([*arguments, str(file)]) == 2
+        told = capsys.readouterr().err
+        assert f"{name}, {line}: origin 4 is 50.00000,50.00000, which is not on this map" in told
     for place in ("50,50", "91,0"):
         rows = [*[f"{STEP},0,0,0,,,,"] * 4, f"{STEP},0,0,0,,,{place}"]
         (tmp_path / "via.csv").write_text(
-            "\n".join([f"{','.join(COLUMNS)},via1_lat,via1_lon,via2_lat,via2_lon", *rows])
+            "\n".join([f"{','.join(COLUMNS)},via1_lat,via1_lon,via2_lat,via2_lon", "", *rows])
         )
         assert main([*arguments, str(tmp_path / "via.csv")]) == 2
-        assert f"via2_lat,via2_lon of pair 4 is {place[:2]}.00000," in capsys.readouterr().err
+        assert f"via.csv, line 7: via2_lat,via2_lon of pair 4 is {place[:2]}.00000," in capsys.readouterr().err
     file = written(tmp_path, "p.csv", np.concatenate([PAIRS[:4], [[0.2, 0.2, 0, 0]]]))
     assert main([*arguments, str(file), "--strict"]) == 2
-    assert "pair 4: no route leads from" in capsys.readouterr().err
+    assert "p.csv, line 6: pair 4: no route leads from" in capsys.readouterr().err
     assert not list(tmp_path.glob("*r.geojson*"))

@@ -237,8 +237,13 @@ def test_refusals() -> None:
         ):
             with pytest.raises(QueryError, match=told):
                 router.routes(origins, destinations)
-        with pytest.raises(NoStreetError, match="destination 1"):
-            router.routes([(0, 0), (0, 0)], [(0, 0), far])
+        for destinations, vias, name in (
+            ([(0, 0), far], None, "destination 1"),
+            ([(0, 0), (0, 0)], [[], [(0, 0), far]], "via point 2 of pair 1"),
+        ):
+            with pytest.raises(NoStreetError, match=f"{name} is ") as caught:
+                router.routes([(0, 0), (0, 0)], destinations, via=vias)
+            assert caught.value.place == name
 
 
 def test_via_points_are_refused_by_their_numbers() -> None:

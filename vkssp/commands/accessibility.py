@@ -23,6 +23,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser, Repeated
+from vkssp.commands.place_lines import naming_lines
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.commands.workers import Asker, add_scheduler, asking, check_scheduler, graph_for_workers
 from vkssp.errors import QueryError
@@ -205,7 +206,10 @@ def run(args: argparse.Namespace) -> Result:
         unit = unit_of(router.index.graph, args.metric)
         if args.minutes is not None and unit.name != "duration":
             raise QueryError(f"--minutes is for durations, and paths are measured in {_UNITS[unit.name]}; use --limits")
-        with _asker(args, router, parameters) as asker:
+        known = {"opportunity": opportunities.lines}
+        if given is not None and args.scheduler is None:  # a worker numbers the origins that it is given
+            known["origin"] = given.lines
+        with _asker(args, router, parameters) as asker, naming_lines(known):
             columns = _sums(args, asker, origins, opportunities, unit)
             columns |= _nearest(args, asker, origins, opportunities, unit)
         answering, algorithm = router.solver.answered_by

@@ -26,6 +26,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser
+from vkssp.commands.place_lines import naming_lines
 from vkssp.commands.routing import add_avoid
 from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
 from vkssp.errors import QueryError
@@ -120,8 +121,9 @@ def run(args: argparse.Namespace) -> Result:
         if places is None:
             found = router.isochrones(args.destination or args.origin, limits, args.width, reverse=reverse)
         else:
-            made = router.isochrones_of_each(places.places or [], limits, args.width, reverse=args.reverse)
-            each = _write_each(args, made, places)
+            with naming_lines({"places": places.lines}):
+                made = router.isochrones_of_each(places.places or [], limits, args.width, reverse=args.reverse)
+                each = _write_each(args, made, places)
         answering, algorithm = router.solver.answered_by
         device = answering.info.name
     milliseconds = 1e3 * (time.perf_counter() - ready)

@@ -18,6 +18,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser
+from vkssp.commands.place_lines import naming_lines
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.options import Help, file_name
 
@@ -73,9 +74,10 @@ def run(args: argparse.Namespace) -> Result:
     trace = read_trace(args.positions)
     radiuses = trace.radiuses if args.radius is None else args.radius
     with Router(load(args), args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
-        found = router.match(
-            *(trace.places, trace.seconds, radiuses), gaps=args.gaps, tidy=args.tidy, max_speed_kmh=args.max_speed
-        )
+        with naming_lines({"trace": trace.lines}):
+            found = router.match(
+                *(trace.places, trace.seconds, radiuses), gaps=args.gaps, tidy=args.tidy, max_speed_kmh=args.max_speed
+            )
     matched = found.properties["matched"]
     lines = [f"positions {matched:,} of {len(found.tracepoints):,} matched"]
     routes = []

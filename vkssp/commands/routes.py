@@ -19,6 +19,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser
+from vkssp.commands.place_lines import naming_lines
 from vkssp.commands.routing import add_avoid, add_continue_straight, add_metric
 from vkssp.options import Help, file_name, output_name
 from vkssp.terminal import progress_bar
@@ -69,6 +70,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Find the routes, and write them to a file."""
     from vkssp.routing.pairs_file import read_pairs
+    from vkssp.routing.places import PAIR_NAMES
     from vkssp.routing.router import Router
     from vkssp.routing.routes_file import check_routes_ending, write_routes
 
@@ -86,14 +88,15 @@ def run(args: argparse.Namespace) -> Result:
             nonlocal pairs, joined
             with progress_bar(shown=is_watched(args), unit=" pairs") as bar:
                 for given in chain([first], blocks):
-                    routes = router.routes(
-                        given.origins,
-                        given.destinations,
-                        via=given.vias,
-                        continue_straight=args.continue_straight,
-                        strict=args.strict,
-                        first_number=pairs,
-                    )
+                    with naming_lines(dict.fromkeys((*PAIR_NAMES, "pair"), given.lines), pairs):
+                        routes = router.routes(
+                            given.origins,
+                            given.destinations,
+                            via=given.vias,
+                            continue_straight=args.continue_straight,
+                            strict=args.strict,
+                            first_number=pairs,
+                        )
                     pairs, joined = pairs + len(routes), joined + int(routes.has_route.sum())
                     yield routes.features(given.ids)
                     bar.update(len(routes))

@@ -8,6 +8,7 @@ from typing import Any
 
 from vkssp.commands.common import Result, add_graph, add_solver, check_outputs, load, solver_parameters
 from vkssp.commands.parser import CommandParser
+from vkssp.commands.place_lines import naming_lines
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name, output_name
@@ -81,8 +82,9 @@ def run(args: argparse.Namespace) -> Result:
         ready = time.perf_counter()
         if isinstance(opened, Router):
             assert ends.places is not None
-            solver, areas = opened.solver, opened.service_areas(ends.places, args.limit, reverse=args.reverse)
-            nodes = areas.nodes
+            with naming_lines({"source": ends.lines}):
+                areas = opened.service_areas(ends.places, args.limit, reverse=args.reverse)
+            solver, nodes = opened.solver, areas.nodes
         else:
             solver, unit = opened, unit_of(graph, args.metric)
             nodes = opened.nearest(ends.nodes_of(graph), limit=unit.limit_of_solver(args.limit), reverse=args.reverse)

@@ -22,6 +22,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser
+from vkssp.commands.place_lines import naming_lines
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.commands.workers import add_scheduler, check_scheduler, graph_for_workers, workers
 from vkssp.errors import QueryError
@@ -124,6 +125,7 @@ def run(args: argparse.Namespace) -> Result:
     sources = read_ends(args.sources)
     is_whole = args.targets == "all"
     targets = sources if args.targets is None or is_whole else read_ends(args.targets)
+    lines_of = {"source": sources.lines, "target": targets.lines}
     if sources.places is not None and (is_whole or args.limit is not None):
         raise QueryError(f"--targets all and --limit are for nodes, and {args.sources} has places; leave them out")
     if (sources.places is None) != (targets.places is None):
@@ -134,7 +136,8 @@ def run(args: argparse.Namespace) -> Result:
         raise QueryError("--distance-bits 64 is for tables between nodes, and these are places; leave it out")
     graph = load(args)
     if args.scheduler is not None:
-        return _by_workers(args, graph, sources, targets, parameters, is_whole=is_whole)
+        with naming_lines(lines_of):
+            return _by_workers(args, graph, sources, targets, parameters, is_whole=is_whole)
     make: Callable[..., Router | Solver | SolverPool] = solver_on
     if sources.places is not None:
         make, parameters = Router, {**parameters, "metric": args.metric, "avoid": args.avoid}
@@ -149,7 +152,8 @@ def run(args: argparse.Namespace) -> Result:
         if isinstance(opened, Router):
             assert sources.places is not None and targets.places is not None
             solver = opened.solver
-            table = opened.table(sources.places, targets.places, args.metrics, reverse=args.reverse)
+            with naming_lines(lines_of):
+                table = opened.table(sources.places, targets.places, args.metrics, reverse=args.reverse)
         else:
             if is_whole:
                 columns = np.arange(graph.num_nodes) if graph.names is None else graph.names

@@ -20,6 +20,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.parser import CommandParser
+from vkssp.commands.place_lines import naming_lines
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name
@@ -69,7 +70,8 @@ def run(args: argparse.Namespace) -> Result:
     if ends.places is None:
         raise QueryError(f"{args.places} has nodes; give places, with columns lat and lon")
     graph = load(args)
-    with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
+    parameters |= {"metric": args.metric, "avoid": args.avoid}
+    with Router(graph, args.algorithm, args.device, **parameters) as router, naming_lines({"source": ends.lines}):
         found = router.trip(ends.places, source=args.source, destination=args.destination, roundtrip=not args.one_way)
     route, ids = found.route, [ends.ids[number] for number in found.order.tolist()]
     result: dict[str, Any] = {

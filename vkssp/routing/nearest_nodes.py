@@ -12,7 +12,7 @@ from vkssp.checks import flag
 from vkssp.errors import QueryError
 from vkssp.prepared.terminals import named
 from vkssp.routing.many_phantoms import many_goals, many_starts
-from vkssp.routing.places import LatLon, ending_points, listed_places, starting_points, text
+from vkssp.routing.places import LatLon, about, ending_points, listed_places, starting_points, text
 from vkssp.routing.snap import StreetIndex
 
 
@@ -25,7 +25,8 @@ def nearest_nodes(index: StreetIndex, places: Sequence[LatLon], arriving: bool) 
     if not count.all():
         row = int(np.argmin(count))
         told = "no trip ends" if arriving else "no trip begins"
-        raise QueryError(f"place {row} is {text(where[row])}, on a street where {told}; give another place")
+        problem = f"place {row} is {text(where[row])}, on a street where {told}; give another place"
+        raise about(f"place {row}", QueryError(problem))
     # The end of the street with the least weight, of equal ones that with the least id.
     order = np.lexsort((ends.node, ends.weight, ends.owner))
     return named(index.graph, ends.node[order[ends.first[:-1]]])

@@ -15,6 +15,7 @@ from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.features.endings import ending_of
 from vkssp.features.geojson import degrees_of, read_json
+from vkssp.routing.file_lines import FileLines
 from vkssp.routing.places import LatLon, ViaPoints
 
 #: Columns of the latitudes and longitudes of a pair.
@@ -40,12 +41,15 @@ class Pairs(NamedTuple):
     vias : list of ViaPoints, or None
         The via points of each pair, in the order of travel, called by their columns; None if the file has no such
         columns.
+    lines : FileLines
+        Where the file has each pair.
     """
 
     origins: list[LatLon]
     destinations: list[LatLon]
     ids: list[str] | list[int]
     vias: list[ViaPoints] | None
+    lines: FileLines
 
 
 def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
@@ -72,14 +76,16 @@ def read_pairs(path: str | Path, rows: int) -> Iterator[Pairs]:
         If a library that reads the format is not installed.
     """
     path = path_of(path)
-    ending = ending_of(path)
-    read = _from_geojson if ending in (".json", ".geojson") else _from_parquet if ending == ".parquet" else _from_csv
+    readers = {".parquet": (_from_parquet, "row"), ".json": (_from_geojson, "feature")}
+    readers[".geojson"] = readers[".json"]
+    read, kind = readers.get(ending_of(path), (_from_csv, "line"))
     given, begin = read(path), 0
     while some := list(islice(given, rows)):
         names = [row.name for row in some if row.name is not None]
         ids: list[str] | list[int] = names if names else list(range(begin, begin + len(some)))
         vias = [row.vias for row in some if row.vias is not None] or None
-        yield Pairs([row.origin for row in some], [row.destination for row in some], ids, vias)
+        lines = FileLines(path, kind, [row.line for row in some])
+        yield Pairs([row.origin for row in some], [row.destination for row in some], ids, vias, lines)
         begin += len(some)
     if begin == 0:
         raise FormatError(f"{path} has no pairs in it; give at least one")
@@ -94,6 +100,7 @@ class _Row(NamedTuple):
     destination: LatLon
     name: str | None
     vias: ViaPoints | None
+    line: int
 
 
 def _plain(names: Iterable[str]) -> list[str]:
@@ -142,7 +149,7 @@ def _from_csv(path: Path) -> Iterator[_Row]:
                 continue
             values = [_field(line, column) for column in at]
             try:
-                row = _row(columns, values, None if name is None else _field(line, name))
+                row = _row(columns, values, None if name is None else _field(line, name), lines.line_num)
             except _ERRORS:
                 raise FormatError(f"{path}, line {lines.line_num}: {_wrong(columns, values)}") from None
             yield row
@@ -162,7 +169,7 @@ def _from_parquet(path: Path) -> Iterator[_Row]:
         *given, ids = [table.column(name).to_pylist() for name in columns] + [[None] * len(table)] * (not has_names)
         for name, *values in zip(ids, *given, strict=True):
             try:
-                row = _row(wanted, values, ("" if name is None else str(name)) if has_names else None)
+                row = _row(wanted, values, ("" if name is None else str(name)) if has_names else None, number)
             except _ERRORS:
                 raise FormatError(f"{path}, row {number}: {_wrong(wanted, values)}") from None
             yield row
@@ -180,7 +187,8 @@ def _from_geojson(path: Path) -> Iterator[_Row]:
             if geometry["type"] != "LineString" or not isinstance(geometry["coordinates"], list):
                 raise ValueError
             begin, *_, end = geometry["coordinates"]
-            row = _Row(degrees_of(begin), degrees_of(end), str(_name_of(feature)) if has_names else None, None)
+            name = str(_name_of(feature)) if has_names else None
+            row = _Row(degrees_of(begin), degrees_of(end), name, None, number)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise FormatError(
                 f"{path}: feature {number} is no GeoJSON line; give LineStrings of two positions lon,lat each"
@@ -193,7 +201,7 @@ def _name_of(feature: dict[str, Any]) -> Any:
     return feature.get(_ID, properties.get(_ID) if isinstance(properties, dict) else None)
 
 
-def _row(columns: Sequence[str], values: Sequence[Any], name: str | None) -> _Row:
+def _row(columns: Sequence[str], values: Sequence[Any], name: str | None, line: int) -> _Row:
     """Return a row of a file, given latitudes and longitudes of the ends, and of via points if there are columns.
 
     Raise one of `_ERRORS` if there are not two places, or half of a via point.
@@ -203,7 +211,7 @@ def _row(columns: Sequence[str], values: Sequence[Any], name: str | None) -> _Ro
         [_place(values[first : first + 2]) for first in at], [",".join(columns[first : first + 2]) for first in at]
     )
     has_vias = len(columns) > len(COLUMNS)
-    return _Row(_place(values[:2]), _place(values[2:4]), name, vias if has_vias else None)
+    return _Row(_place(values[:2]), _place(values[2:4]), name, vias if has_vias else None, line)
 
 
 def _wrong(columns: Sequence[str], values: Sequence[Any]) -> str:

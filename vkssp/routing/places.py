@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import items_of, listed, number_of, shown, whole_number
-from vkssp.errors import NoStreetError, QueryError
+from vkssp.errors import NoStreetError, QueryError, VksspError
 from vkssp.features.places import LatLon as LatLon
 from vkssp.features.places import pair_of, pairs_of
 from vkssp.graph.geo import METRES_PER_DEGREE
@@ -23,6 +23,7 @@ from vkssp.routing.snaps import Snaps
 from vkssp.routing.stops import CheckedStop, Stop, with_snapping
 
 Floats = npt.NDArray[np.float64]
+_Error = TypeVar("_Error", bound=VksspError)
 #: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap,
 #: unless roads may be at any distance.
 _MARGIN_M = 1000.0
@@ -30,6 +31,12 @@ _MARGIN_M = 1000.0
 _MOST_STREETS = 2**20
 #: What errors call the places of pairs, each with its number.
 PAIR_NAMES = "origin", "destination"
+
+
+def about(name: str, error: _Error) -> _Error:
+    """Return an error that knows what it calls the place that it is about."""
+    error.place = name
+    return error
 
 
 def text(place: LatLon) -> str:
@@ -53,10 +60,11 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
         return CheckedStop(place, any_street=False)
     lat, lon = _pair(pair_of(place)) or (None, None)
     if lat is None or lon is None:
-        raise QueryError(f"{name} is {shown(place)}; give a pair of latitude and longitude in degrees")
+        raise about(name, QueryError(f"{name} is {shown(place)}; give a pair of latitude and longitude in degrees"))
     place = lat, lon
     if not (math.isfinite(lat) and math.isfinite(lon) and abs(lat) <= 90 and abs(lon) <= 180):
-        raise QueryError(f"{name} is {text(place)}; give LAT,LON in degrees, such as 42.5075,1.5218")
+        problem = f"{name} is {text(place)}; give LAT,LON in degrees, such as 42.5075,1.5218"
+        raise about(name, QueryError(problem))
 
     def inside(lat: float, lon: float) -> bool:
         high = _MARGIN_M / METRES_PER_DEGREE
@@ -64,12 +72,14 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
 
     if index.radius_m < math.inf and not inside(lat, lon):
         hint = "; latitude and longitude are swapped" if inside(lon, lat) else ""
-        raise QueryError(
+        problem = (
             f"{name} is {text(place)}, which is not on this map{hint}; it reaches from LAT,LON "
             f"{index.south:.4f},{index.west:.4f} to {index.north:.4f},{index.east:.4f}"
         )
+        raise about(name, QueryError(problem))
     if index.avoided is not None and index.avoided.covers(lat, lon):
-        raise QueryError(f"{name} is {text(place)}, which lies in an area to avoid; give a place outside of it")
+        problem = f"{name} is {text(place)}, which lies in an area to avoid; give a place outside of it"
+        raise about(name, QueryError(problem))
     return place
 
 
@@ -134,12 +144,12 @@ def no_road(index: StreetIndex, place: LatLon, name: str) -> NoStreetError:
     """Return the error for a place that is far from any road that meets its conditions."""
     if isinstance(place, CheckedStop):
         near = "" if place.stop.radius_m is None else f" within {place.stop.radius_m:g} m"
-        return NoStreetError(
-            f"{name} is {text(place)}, and no street{near} meets its conditions; give a larger radius or range of "
-            "bearings, or another approach"
+        problem = (
+            f"and no street{near} meets its conditions; give a larger radius or range of bearings, or another approach"
         )
-    far = f"over {index.radius_m / 1000:g} km from any road of this map"
-    return NoStreetError(f"{name} is {text(place)}, {far} that a trip may begin on")
+    else:
+        problem = f"over {index.radius_m / 1000:g} km from any road of this map that a trip may begin on"
+    return about(name, NoStreetError(f"{name} is {text(place)}, {problem}"))
 
 
 def street_name(index: StreetIndex, snap: Snap) -> str:

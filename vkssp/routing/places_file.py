@@ -24,6 +24,7 @@ from vkssp.features.ogr_reader import READ_ENDINGS, read_ogr
 from vkssp.features.shapes import in_degrees
 from vkssp.memory import require
 from vkssp.npy_file import read_npy
+from vkssp.routing.file_lines import FileLines
 from vkssp.routing.places import LatLon
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Ends:
         Node ids, int64, or object if some of them are texts; None if the file has places.
     ids : list of int or list of str
         Names from the file. If it has none: numbers from 0 for places, node ids for nodes.
+    lines : FileLines
+        Where the file has each of them.
     columns : dict of str to numpy.ndarray
         The columns that were asked for, shape (k,) each, int64 or float64.
     shapes : numpy.ndarray or None
@@ -63,6 +66,7 @@ class Ends:
     places: list[LatLon] | None
     nodes: npt.NDArray[Any] | None
     ids: list[int] | list[str]
+    lines: FileLines
     columns: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     shapes: npt.NDArray[Any] | None = None
     error: FormatError | None = None
@@ -136,7 +140,7 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
     return ends
 
 
-def _from_npy(path: str | Path) -> Ends:
+def _from_npy(path: Path) -> Ends:
     with open(path, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         require(BYTES_OF_A_BYTE * size, f"{path}: places or nodes in an array of {size / 2**30:.1f} GiB")
@@ -144,13 +148,14 @@ def _from_npy(path: str | Path) -> Ends:
             array = read_npy(stream, size)
         except ValueError as error:
             raise FormatError(f"{path} is no NumPy array of places or nodes: it {error}") from None
+    lines = FileLines(path, "entry", range(array.size))
     if array.ndim == 1 and array.dtype.kind in "iu":
         if int(array.max(initial=0)) >= 2**63:
             raise FormatError(f"{path}: entry {int(np.argmax(array))} is {array.max()}, no node id; correct it")
         nodes = array.astype(np.int64)
-        return Ends(None, nodes, nodes.tolist())
+        return Ends(None, nodes, nodes.tolist(), lines)
     if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf":
-        return Ends([(float(lat), float(lon)) for lat, lon in array.tolist()], None, list(range(len(array))))
+        return Ends([(float(lat), float(lon)) for lat, lon in array.tolist()], None, list(range(len(array))), lines)
     raise FormatError(f"{path} holds neither integers, for nodes, nor two columns of latitude and longitude")
 
 
@@ -194,7 +199,8 @@ def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
         points = in_degrees(shapely.points([(lon, lat) for lat, lon in places]), system, str(path))
         places = [(float(point.y), float(point.x)) for point in points]
         shapes = in_degrees(np.array(shapes, object), system, str(path)).tolist()
-    return Ends(places, None, _named(ids), values, _all_areas(shapes, len(ids)))
+    lines = FileLines(path, "feature", range(len(ids)))
+    return Ends(places, None, _named(ids), lines, values, _all_areas(shapes, len(ids)))
 
 
 def _system(content: Any) -> str | None:
@@ -254,7 +260,7 @@ def _from_csv(path: Path, columns: Sequence[str]) -> Ends:
         return _from_lines(path, lines, columns)
 
 
-def _from_lines(path: str | Path, lines: Reader, wanted: Sequence[str]) -> Ends:
+def _from_lines(path: Path, lines: Reader, wanted: Sequence[str]) -> Ends:
     first = [word.strip() for word in next(lines, [])]
     header = [word.lower() for word in first]
     if len(first) == 1 and first[0].lstrip("+-").isdigit():
@@ -289,14 +295,15 @@ def _from_lines(path: str | Path, lines: Reader, wanted: Sequence[str]) -> Ends:
     if "id" in header:
         ids = _named([line[header.index("id")] if len(line) > header.index("id") else "" for _, line in rows])
     columns_of = {name: _of_lines(path, rows, first.index(name), name) for name in wanted}
+    where = FileLines(path, "line", [number for number, _ in rows])
     if read is int:
         nodes = [value[0] for value in values]
         if wrong is None:
-            return Ends(None, np.array(nodes, np.int64), ids or nodes, columns_of)
+            return Ends(None, np.array(nodes, np.int64), ids or nodes, where, columns_of)
         names = list(map(str, nodes))
-        return Ends(None, np.array(names, object), ids or names, columns_of, error=wrong)
+        return Ends(None, np.array(names, object), ids or names, where, columns_of, error=wrong)
     places = [(float(lat), float(lon)) for lat, lon in values]
-    return Ends(places, None, ids or list(range(len(places))), columns_of)
+    return Ends(places, None, ids or list(range(len(places))), where, columns_of)
 
 
 def _of_lines(path: str | Path, rows: Sequence[tuple[int, list[str]]], at: int, name: str) -> npt.NDArray[Any]:
@@ -332,7 +339,8 @@ def _from_table(
                 raise FormatError(f"{path}, row {row} has no {what}, but {kind or 'nothing'}; leave it out")
     names = table.get("id", table.get("name"))
     ids = _named([row if name is None else name for row, name in enumerate(names or [None] * len(places))])
-    return Ends(places, None, ids, {name: numbers(name) for name in columns}, _all_areas(shapes, len(ids)))
+    lines = FileLines(path, "row", range(len(ids)))
+    return Ends(places, None, ids, lines, {name: numbers(name) for name in columns}, _all_areas(shapes, len(ids)))
 
 
 def _named(ids: Sequence[Any]) -> list[int] | list[str]:

@@ -36,6 +36,7 @@ from vkssp.routing.opportunities import NearestOpportunities, NearestSearch, Opp
 from vkssp.routing.places import (
     PAIR_NAMES,
     LatLon,
+    about,
     candidates,
     checked_place,
     first_places,
@@ -543,7 +544,8 @@ class Router(Resource):
         if strict and not found.has_route.all():
             row = int(np.argmin(found.has_route))
             passed = [begin[row], *vias.get(row, ()), end[row]]
-            raise NoRouteError(f"pair {number + row}: {self._no_route(passed, failed.get(row))}")
+            name = f"pair {number + row}"
+            raise about(name, NoRouteError(f"{name}: {self._no_route(passed, failed.get(row))}"))
         return found
 
     @rescaled

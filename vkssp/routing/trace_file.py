@@ -12,15 +12,20 @@ from vkssp.checks import path_of
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.features.places import LatLon
+from vkssp.routing.file_lines import FileLines
 from vkssp.routing.places_file import read_ends
 
 
 class TraceFile(NamedTuple):
-    """Positions of a trace: latitudes and longitudes in degrees, seconds and radiuses in metres, None if not known."""
+    """Positions of a trace: latitudes and longitudes in degrees, seconds and radiuses in metres, None if not known.
+
+    The file has each of them in one of `lines`.
+    """
 
     places: list[LatLon]
     seconds: list[float] | None
     radiuses: list[float | None] | None
+    lines: FileLines
 
 
 def read_trace(path: str | Path) -> TraceFile:
@@ -48,10 +53,10 @@ def read_trace(path: str | Path) -> TraceFile:
     elif ending == ".csv":
         found = _from_csv(path)
     else:
-        places = read_ends(path).places
-        if places is None:
+        ends = read_ends(path)
+        if ends.places is None:
             raise FormatError(f"{path} has nodes; give positions, with columns lat and lon")
-        found = TraceFile(places, None, None)
+        found = TraceFile(ends.places, None, None, ends.lines)
     if not found.places:
         raise FormatError(f"{path} has no positions in it; give a track of two or more")
     return found
@@ -70,11 +75,11 @@ def _from_gpx(path: Path) -> TraceFile:
         places.append(_place(point.get("lat"), point.get("lon"), where))
         time = point.findtext("{*}time")
         times.append(None if not time else _seconds(time, where))
-    return TraceFile(places, _known(times), None)
+    return TraceFile(places, _known(times), None, FileLines(path, "track point", range(1, len(places) + 1)))
 
 
 def _from_csv(path: Path) -> TraceFile:
-    places, times, radiuses = [], [], []
+    places, times, radiuses, numbers = [], [], [], []
     with csv_lines(path) as lines:
         first = [word.strip() for word in next(lines, [])]
         header = [word.lower() for word in first]
@@ -84,11 +89,13 @@ def _from_csv(path: Path) -> TraceFile:
             if not line:
                 continue
             row: dict[str, Any] = dict(zip(header, line, strict=False))
+            numbers.append(lines.line_num)
             where = f"{path}, line {lines.line_num}"
             places.append(_place(row.get("lat"), row.get("lon"), where))
             times.append(_seconds(row["time"], where) if row.get("time", "").strip() else None)
             radiuses.append(_number(row["radius"], "radius", where) if row.get("radius", "").strip() else None)
-    return TraceFile(places, _known(times), radiuses if any(radius is not None for radius in radiuses) else None)
+    known = radiuses if any(radius is not None for radius in radiuses) else None
+    return TraceFile(places, _known(times), known, FileLines(path, "line", numbers))
 
 
 def _known(times: list[float | None]) -> list[float] | None:
