@@ -7,13 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tests.algorithms.test_phast import searched_together_from
 from tests.cch.test_customization import dense
 from tests.cch.test_recustomized import on_device, state
+from tests.cch.test_unpack import same_paths
 from tests.conftest import open_device
 from tests.solver import test_micro_batches
 from tests.support.graphs import check_path, grid, heap_dijkstra
 from vkssp import UNREACHABLE, DeviceError, Solver, prepare
-from vkssp.cch import label_pairs, labels, recustomized, topology, unpack
+from vkssp.cch import label_pairs, labels, pairs, recustomized, top, topology, unpack
 from vkssp.cch.topology import SUPERNODE
 from vkssp.cch.unpack import can_unpack
 from vkssp.engine import arrays
@@ -55,7 +57,8 @@ def in_parts(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def check_questions(solver: Solver) -> None:
     """Compare answers to all questions with the distances of Dijkstra's algorithm."""
-    graph, nodes = solver.graph, [3, 1234, 77, 3599 % solver.graph.num_nodes, 3]
+    graph = solver.graph
+    nodes = [node % graph.num_nodes for node in (3, 1234, 77, 3599, 3)]
     exact = np.array([heap_dijkstra(graph, source) for source in nodes])
     assert np.array_equal(solver.distances(nodes[0]), exact[0])
     assert np.array_equal(solver.distances(nodes), exact)
@@ -182,6 +185,47 @@ def test_paths_where_the_arcs_of_the_graph_are_split_too(monkeypatch: pytest.Mon
             shared = solver.session.shared.graph
             assert isinstance(shared, DeviceGraph) and isinstance(shared.incoming()[1], SplitBuffer)
             assert can_unpack(shared, on_device(solver))
+
+
+@pytest.mark.parametrize("at_top", [False, True])
+def test_pairs_where_few_labels_fit(monkeypatch: pytest.MonkeyPatch, at_top: bool) -> None:
+    """Neither do all nodes at the top, or the distances there of many pairs."""
+    graph, limit = prepare(grid(30)), 14_000
+    assert graph.hierarchy is not None and 4 * graph.num_arcs <= limit
+    assert 4 * pairs.label_bytes(graph.hierarchy, 1) < limit < pairs.label_bytes(graph.hierarchy, pairs.KEPT)
+    assert top.top_of(graph.hierarchy, 1).nodes.nbytes > limit
+    # So little shared memory that the lowest nodes of long paths are kept beyond it.
+    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={limit} shared_memory={20 * graph.hierarchy.tree_height}")
+    with searched_together_from(1 if at_top else None), open_device() as small:
+        require_addresses(small)
+        with Solver(graph, "phast", small) as solver:
+            assert bool(on_device(solver).top.levels) == at_top
+            check_questions(solver)
+
+
+def test_paths_of_more_pairs_than_labels_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most in ("_MOST", "_SOFTWARE_MOST"):
+        monkeypatch.setattr(unpack, most, 600)
+    limit = 4 * GRAPH.num_arcs
+    assert GRAPH.hierarchy is not None and limit < pairs.label_bytes(GRAPH.hierarchy, 12)
+    monkeypatch.setenv(MASK_VARIABLE, f"storage_range={limit}")
+    counts = []
+    follow = unpack.Unpacker.follow_single_search
+    monkeypatch.setattr(
+        unpack.Unpacker,
+        "follow_single_search",
+        lambda self, *given: counts.append(given[0] * given[1]) or follow(self, *given),
+    )
+    with open_device() as opened:
+        require_addresses(opened)
+        same_paths(GRAPH, opened, np.random.default_rng(3))
+    assert counts and max(counts) < 12, "of up to 16 pairs"
+
+
+def test_paths_where_no_label_fits(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "label_bytes", lambda hierarchy, kept, tracks=0: kept << 40)
+    with Solver(GRAPH, "phast", device) as solver:
+        check_questions(solver)
 
 
 def test_a_supernode_takes_no_more_of_a_part_than_pairs_do() -> None:

@@ -344,7 +344,7 @@ class Phast(Resource):
         ranked = self._ranked(targets)
         pairs = [(*seed, *target) for seed in self._ranked(seeds) for target in ranked]
         finder = self._of_pairs()
-        if len(pairs) <= KEPT:
+        if len(pairs) <= min(KEPT, finder.most_kept):
             follow = None
             if unpacker is not None:
                 follow = partial(unpacker.follow_single_search, len(seeds), len(targets), self._longest_path)

@@ -63,7 +63,7 @@ def _most_tracks(device: Device, hierarchy: Hierarchy, kept: int) -> int:
     """Return how many tracks of each pair there is room for, beside the upward labels of a number of pairs."""
     room = min(device.limits.buffer - label_bytes(hierarchy, kept), int(_MOST_MEMORY * device.free_bytes()))
     most = _MOST_TRACKS if kept <= KEPT else _MOST_TRACKS_OF_MANY
-    return max(0, min(most, room // (4 * LABEL_WORDS * kept)))
+    return max(0, min(most, room // (4 * LABEL_WORDS * max(1, kept))))
 
 
 def _is_few(count: int, kept: int) -> bool:
@@ -88,7 +88,7 @@ class Pairs(Resource):
     Attributes
     ----------
     most_kept : int
-        As given by `kept`.
+        As given by `kept`, or fewer, even none, if the device binds less than the labels of so many pairs.
     most_tracks : int
         Largest number of tracks of a pair.
     labels : Buffer
@@ -99,7 +99,8 @@ class Pairs(Resource):
 
     def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource, kept: int = KEPT) -> None:
         super().__init__(owner)
-        self._device, self._customized, self._room, self.most_kept = device, customized, 0, kept
+        self._device, self._customized, self._room = device, customized, 0
+        self.most_kept = min(kept, device.limits.buffer // label_bytes(customized.hierarchy, 1))
         self._parts: list[Resource] = []
         # What the last submission was, and microseconds until it ended, which the next one of its kind may take, too.
         self._last: tuple[object, float] = None, 0.0
@@ -118,10 +119,13 @@ class Pairs(Resource):
             self._lowest = [
                 entries.buffer(groups, self) for entries, groups in zip(self._entries, self._most_groups, strict=True)
             ]
-            self.most_tracks = _most_tracks(device, customized.hierarchy, kept)
-            nbytes = label_bytes(customized.hierarchy, kept, self.most_tracks)
+            self.most_tracks = _most_tracks(device, customized.hierarchy, self.most_kept)
+            nbytes = label_bytes(customized.hierarchy, self.most_kept, self.most_tracks)
             self.labels = Buffer(device, nbytes, name="the upward labels of pairs", owner=self)
-            room = top_bytes(customized.top, 2 * _MOST_AT_TOP if customized.top.levels else 1)
+            self._most_at_top = 0
+            if customized.top.levels:
+                self._most_at_top = min(_MOST_AT_TOP, device.limits.buffer // top_bytes(customized.top, 2))
+            room = top_bytes(customized.top, 2 * self._most_at_top)
             self._top_distances = Buffer(device, room, name="the distances of pairs at the top", owner=self)
         except BaseException:
             self.close()
@@ -237,7 +241,7 @@ class Pairs(Resource):
         self, recording: Recording, bound: Bindings, count: int, num_kept: int, num_tracked: int, has_shared: bool
     ) -> None:
         is_few = _is_few(count, num_kept)
-        ends_at_top = is_few and count <= _MOST_AT_TOP and self._ends_at_top(is_for_paths=num_tracked > 0)
+        ends_at_top = is_few and count <= self._most_at_top and self._ends_at_top(is_for_paths=num_tracked > 0)
         groups = min(count, self._most_groups[is_few])
         recording.barrier("all", "all")
         recording.timestamp(self._timestamps, 0)

@@ -54,7 +54,8 @@ class PathEntries:
 
     def most_groups(self, wanted: int) -> int:
         """Return the largest number of workgroups at once, which is not more than is wanted."""
-        return min(wanted, max(1, MOST_BYTES // max(1, self._bytes_each)))
+        most = min(MOST_BYTES, self._device.limits.buffer)
+        return min(wanted, max(1, most // max(1, self._bytes_each)))
 
     def buffer(self, groups: int, owner: Resource) -> Buffer:
         """Return the buffer of a number of workgroups, which has one word if all entries are in shared memory."""

@@ -125,6 +125,16 @@ def top_of(hierarchy: Hierarchy, least: int) -> Top:
     return Top(first, nodes, place_of[hierarchy.ancestor[own]], levels)
 
 
+def top_on(device: Device, hierarchy: Hierarchy) -> Top:
+    """Return the top of a hierarchy on a device: a smaller one, if an array of it were larger than what it binds."""
+    least = many_arcs(device)
+    top = top_of(hierarchy, least)
+    while max(top.nodes.nbytes, top.ancestors.nbytes, top_bytes(top, 1)) > device.limits.buffer:
+        least = 2 * max(1, least)
+        top = top_of(hierarchy, least)
+    return top
+
+
 def top_bytes(top: Top, num_searches: int) -> int:
     """Return the bytes of the distances of searches at the top."""
     return 4 * num_searches * (len(top.nodes) + _EXTRA_WORDS)

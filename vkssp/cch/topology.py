@@ -313,7 +313,7 @@ class Topology(Resource):
         supernodes["parent"][has_parent] = parent
         supernodes["parent_place"][has_parent] = hierarchy.parent[has_parent] - first_node[parent]
         supernodes["level"] = np.searchsorted(hierarchy.first_of_level, np.arange(len(supernodes)), "right") - 1
-        self.top = at_top.top_of(hierarchy, at_top.many_arcs(self.device))
+        self.top = at_top.top_on(self.device, hierarchy)
         supernodes["top"] = self.top.first
         tail, head = (hierarchy.rank[nodes] for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
@@ -462,7 +462,7 @@ class Topologies(Resource):
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
         count = len(parts.supernode)
         of_nodes += SUPERNODE.itemsize * count + 4 * int(parts.num_ancestors[len(parts.size) - count :].sum())
-        at_the_top = at_top.top_of(hierarchy, at_top.many_arcs(self.device)).nbytes
+        at_the_top = at_top.top_on(self.device, hierarchy).nbytes
         return of_nodes + at_the_top + 4 * ordered + 4 * graph.num_arcs
 
     def hold(self, hierarchy: Hierarchy, graph: Graph, holder: int) -> Topology:

@@ -105,7 +105,8 @@ def slots_for(hierarchy: Hierarchy, device: Device, most: int, part: float) -> i
     each = work - fixed, marks
     free = int(part * device.free_bytes())
     fitting = min((device.limits.buffer - fixed) // each[0], device.limits.buffer // each[1], free // sum(each))
-    return max(1, min(MOST_SLOTS, fitting))
+    entries = PathEntries(device, hierarchy, _ENTRY_WORDS, _FIXED_BYTES)
+    return entries.most_groups(max(1, min(MOST_SLOTS, fitting)))
 
 
 def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
