@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.batch.needs import Needs
 from vkssp.gpu.buffer import Buffer, uploaded
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
@@ -45,6 +46,18 @@ _LEAST_ROWS, _MOST_CHUNKS, _MOST_BYTES = 128, 1024, 64 << 20
 def words_of(aggregate: Aggregate) -> int:
     """Return the number of 64-bit words of an aggregate of one search on the device."""
     return _TOTAL_WORDS if isinstance(aggregate, Totals) else aggregate.width  # also for those of other classes
+
+
+def aggregation_needs(aggregates: Aggregates, num_rows: int) -> Needs:
+    """Return the sizes of the buffers of `Aggregation`, but for the sums of chunks, of which there may be few."""
+    others = list[int]()
+    for one in aggregates:
+        if isinstance(one, Totals):
+            others.append(8 * num_rows)
+        elif isinstance(one, CumulativeSums | DecayedSums):
+            of_distances = one.weights if isinstance(one, DecayedSums) else one.limits
+            others += 8 * len(one.values) * num_rows, 4 * (1 + len(of_distances))
+    return Needs(others=tuple(others))
 
 
 class Aggregation(Resource):
@@ -90,7 +103,7 @@ class Aggregation(Resource):
         self._tile = tile
         self.num_words = sum(map(words_of, aggregates))
         chunk_bytes = 8 * self.num_words * tile * num_tiles
-        most = min(_MOST_CHUNKS // num_tiles, _MOST_BYTES // max(1, chunk_bytes))
+        most = min(_MOST_CHUNKS // num_tiles, min(_MOST_BYTES, device.limits.buffer) // max(1, chunk_bytes))
         self.chunks = max(1, min(num_rows // _LEAST_ROWS, most))
         limit = min(256, device.limits.workgroup_size)
         size = max(tile // 4, 1 << limit.bit_length() - 1)

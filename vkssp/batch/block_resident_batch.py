@@ -24,6 +24,7 @@ from vkssp.algorithms.block_resident import (
     SHARED_BESIDES,
     default_rounds,
 )
+from vkssp.batch.needs import MOST_BYTES
 from vkssp.batch.submission import Submission, SubmissionQueue
 from vkssp.engine.device_algorithm import COUNTING_CONSTANT, state_dtype
 from vkssp.engine.device_graph import DeviceGraph
@@ -51,8 +52,6 @@ SEARCH = {1: _NO_ROW, 2: _NO_ROW, 7: _NO_ROW}  # row, next_row, checked_for
 _SEEDS_CONSTANT = 7
 #: Iterations from one turnover of slots to the next.
 _TURN = 6
-#: Largest number of bytes of rows that are yielded at a time.
-MOST_BYTES = 64 << 20
 #: Searches end early if at most one node in so many is a target; more targets are spread over the whole graph.
 FEW_TARGETS = 64
 #: Largest number of storage buffers of a kernel, and bytes of a node whose distance is wanted.

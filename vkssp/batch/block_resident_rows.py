@@ -10,6 +10,7 @@ import numpy as np
 from vkssp.algorithm import FinishedRows
 from vkssp.algorithms.block_resident import default_bucket, missing_bytes
 from vkssp.batch.block_resident_batch import BINDINGS, WANTED_BYTES, BlockResidentBatch, LoopLimitError, sizes_of
+from vkssp.batch.needs import rows_in
 from vkssp.engine.device_algorithm import MOST_GROUPS
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.reduced import ReducedGraph
@@ -49,11 +50,12 @@ def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[s
     )
     each = 8 * num_nodes + 24 * num_blocks + ROWS_EACH * (4 * wanted + 512) + 1024
     room = MOST_MEMORY * device.free_bytes() - WANTED_BYTES * wanted
+    row_bytes = ROWS_EACH * 4 * wanted
     if most < 2 or 2 * each > room:
-        return min(most, max(0, int(room // each)))
+        return min(most, max(0, rows_in(device, room, each, row_bytes)))
     searched = _searched(graph)[0]
     for at_most in (True, False):
-        fitting = int((room - missing_bytes(searched, block, at_most=at_most)) // each)
+        fitting = rows_in(device, room - missing_bytes(searched, block, at_most=at_most), each, row_bytes)
         if fitting >= most:
             return most
     return max(0, fitting)

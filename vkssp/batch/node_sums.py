@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.batch.batch_sums import BatchSums
+from vkssp.batch.needs import Needs
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
@@ -14,6 +15,12 @@ from vkssp.prepared.aggregates import Int64s, NodeSums
 from vkssp.resource import Resource
 
 _SEARCHES = 2  # specialization constant
+
+
+def sum_needs(num_nodes: int) -> Needs:
+    """Return the sizes of the buffers of `NodeSumsBatch`."""
+    sums = 8 * NodeSums.NUM_SUMS * num_nodes
+    return Needs(others=(sums, sums), read_bytes=sums)
 
 
 class NodeSumsBatch(BatchSums):

@@ -18,13 +18,14 @@ import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import ENTRY_WORDS, hierarchy_of, ranks_of
-from vkssp.batch.aggregation import Aggregation, words_of
+from vkssp.batch.aggregation import Aggregation, aggregation_needs, words_of
 from vkssp.batch.batch_sums import BatchSums, Sums
 from vkssp.batch.device_rows import DeviceRows
-from vkssp.batch.node_sums import NodeSumsBatch
+from vkssp.batch.needs import MOST_BYTES, Needs, searches_in
+from vkssp.batch.node_sums import NodeSumsBatch, sum_needs
 from vkssp.batch.row_writer import RECORD_BYTES, SEARCHES_CONSTANT, RowWriter, WrittenRows, are_all, has_room, leaves_of
-from vkssp.batch.sweeps import NODE_BYTES, Sweeps
-from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
+from vkssp.batch.sweeps import Sweeps, sweep_needs
+from vkssp.batch.tree_loads import TreeLoads, can_load, load_needs, most_searches
 from vkssp.cch.customized import STATUS_WORDS, check_loops
 from vkssp.cch.path_entries import PathEntries
 from vkssp.engine.device_graph import DeviceGraph
@@ -48,8 +49,6 @@ BINDINGS = 10
 MOST_MEMORY = 0.5
 # All nodes are swept if the wanted nodes and their ancestors are more than this part of them.
 _MOST_PART = 0.7
-# Largest number of bytes of rows that are yielded at a time.
-_MOST_BYTES = 64 << 20
 _SEED_WORDS = 4
 # Smallest number of searches of a tile: those of one invocation.
 _LEAST_TILE = 4
@@ -91,20 +90,14 @@ def made_by_sweeps(graph: DeviceGraph, aggregates: Aggregates | None) -> Aggrega
 
 def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int, aggregates: Aggregates | None = None) -> int:
     """Return the largest number of searches at once; less than 2 if rows must be computed one after the other."""
-    device, renumbered = graph.device, graph.renumbered
-    num_nodes, hierarchy = max(1, renumbered.graph.num_nodes), renumbered.hierarchy
+    device, hierarchy = graph.device, graph.renumbered.hierarchy
     if hierarchy is None or BINDINGS > device.limits.storage_buffers:
         return 0
-    # The upward labels of the largest number of seeds: distances, and the supernode of each level.
-    distances, labels = 4 * MAX_TERMINALS * nodes_each(hierarchy), 12 * MAX_TERMINALS * hierarchy.num_levels
-    seeds = 4 * _SEED_WORDS * MAX_TERMINALS
-    loads, words = None if aggregates is None else aggregates[0], 1
-    if isinstance(loads, ArcLoads):
-        rows, words = min(rows, most_searches(loads)), state_words(loads)
-    each = 4 * words * num_nodes + 8 * max(1, wanted) + 2 * seeds + distances + labels
-    largest = max(4 * max(1, words - 2) * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, distances, labels)
-    free = int(MOST_MEMORY * device.free_bytes()) - NODE_BYTES * num_nodes - RECORD_BYTES * wanted
-    fitting = min(max(0, free) // each, device.limits.buffer // largest)
+    made = made_by_sweeps(graph, aggregates)
+    if made is not None and isinstance(made[0], ArcLoads):
+        rows = min(rows, most_searches(made[0]))
+    needs = _needs_of(graph, hierarchy, wanted, made)
+    fitting = searches_in(device, MOST_MEMORY * device.free_bytes(), needs, _row_bytes(wanted, made))
     most = min(rows, fitting, device.tuned["sweeps.searches"])
     if most > TILE:
         # Whole tiles, because memory is allocated by tiles.
@@ -113,6 +106,27 @@ def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int, aggregates: Aggre
     while most > 1 and tile_of(most) > fitting:
         most = tile_of(most) // 2 if tile_of(most) > _LEAST_TILE else 0
     return most
+
+
+def _needs_of(graph: DeviceGraph, hierarchy: Hierarchy, wanted: int, made: Aggregates | None) -> list[Needs]:
+    """Return the sizes of the buffers of a batch of rows of so many nodes, or of aggregates of rows."""
+    device, num_nodes, row_bytes = graph.device, hierarchy.num_nodes, _row_bytes(wanted, made)
+    # The upward labels of the largest number of seeds: distances, and the supernode of each level.
+    distances, labels = 4 * MAX_TERMINALS * nodes_each(hierarchy), 12 * MAX_TERMINALS * hierarchy.num_levels
+    seeds = 4 * _SEED_WORDS * (MAX_TERMINALS + 1)
+    parts = [Needs((4 * num_nodes, row_bytes, row_bytes, seeds, seeds, distances, labels)), sweep_needs(num_nodes)]
+    if made is None:
+        return [*parts, Needs(others=(RECORD_BYTES * wanted if has_room(device, wanted) else 0,))]
+    if isinstance(made[0], ArcLoads):
+        return [*parts, load_needs(graph, made[0])]
+    if isinstance(made[0], NodeSums):
+        return [*parts, sum_needs(num_nodes)]
+    return [*parts, aggregation_needs(made, num_nodes)]
+
+
+def _row_bytes(wanted: int, made: Aggregates | None) -> int:
+    """Return the bytes of a row of so many nodes, or of the aggregates of a row."""
+    return 4 * wanted if made is None else max(8, 8 * sum(map(words_of, made)))
 
 
 def nodes_each(hierarchy: Hierarchy) -> int:
@@ -194,8 +208,7 @@ class SweepBatch(Resource):
         self._nodes_each = nodes_each(hierarchy)
         self._seeds_each = 0
         self._label_parts: list[Resource] = []
-        words = 0 if self.aggregates is None else sum(map(words_of, self.aggregates))
-        self._row_bytes = 4 * self._num_wanted if self.aggregates is None else max(8, 8 * words)
+        self._row_bytes = _row_bytes(self._num_wanted, self.aggregates)
         self._writers: list[Recording] = []
         self._written: tuple[Buffer, WrittenRows] | None = None
         self._rows_written: list[WrittenRows] = []
@@ -206,7 +219,7 @@ class SweepBatch(Resource):
             self._seeds.append(Buffer(device, seeds, mapped=True, name="the seeds", owner=self))
             words = STATUS_WORDS + tile * self._num_tiles
             self._mapped.append(Buffer(device, 4 * words, mapped=True, name="the mapped status", owner=self))
-        self._most_rows = max(1, min(self.searches, _MOST_BYTES // max(1, self._row_bytes)))
+        self._most_rows = max(1, min(self.searches, MOST_BYTES // max(1, self._row_bytes)))
         self._timestamps = Timestamps(device, 4, owner=self)
         entries = PathEntries(device, hierarchy, ENTRY_WORDS)
         self._most_upward = entries.most_groups(device.limits.workgroups)

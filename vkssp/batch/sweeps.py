@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vkssp.batch.needs import Needs
 from vkssp.batch.row_writer import SEARCHES_CONSTANT
 from vkssp.batch.sweep_order import sweep_order
 from vkssp.cch.customized import CustomizedHierarchy
@@ -14,12 +15,15 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
 from vkssp.resource import Resource
 
-#: Bytes that a node takes: its record, of three buffers, and its rank.
-NODE_BYTES = 52
 # Bytes of a node in each buffer of records; storage buffers of the kernels.
 _PART_BYTES, _BINDINGS = 16, 10
 # Specialization constants, see shaders/include/swept.glsl and shaders/batch/phast_sweep_many.comp.
 _SOME_CONSTANT, _SUBTREES_CONSTANT = 3, 4
+
+
+def sweep_needs(num_nodes: int) -> Needs:
+    """Return the sizes of the buffers of `Sweeps`: a record of three parts for each node, and its rank."""
+    return Needs(others=(*(_PART_BYTES * num_nodes,) * 3, 4 * num_nodes))
 
 
 class Sweeps(Resource):

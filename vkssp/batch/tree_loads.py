@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from vkssp.batch.batch_sums import BatchSums
+from vkssp.batch.needs import Needs
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Kernel
@@ -34,9 +35,13 @@ def flow_words(aggregate: ArcLoads) -> int:
     return 1 if aggregate.most < 2**32 else 2
 
 
-def state_words(aggregate: ArcLoads) -> int:
-    """Return the number of words that a search needs for each node, besides the distance."""
-    return 2 + flow_words(aggregate)
+def load_needs(graph: DeviceGraph, aggregate: ArcLoads) -> Needs:
+    """Return the sizes of the buffers of `TreeLoads`."""
+    num_nodes, flow, sums = graph.num_nodes, flow_words(aggregate), 8 * graph.renumbered.num_arcs
+    # For each search the state of each node, the arc into it, and what goes through it; and the demand.
+    entries = () if aggregate.is_uniform else (4 * (2 + (1 + flow) * max(1, aggregate.most_entries)),) * 2
+    each = 4 * num_nodes, 4 * num_nodes, 4 * flow * num_nodes, *entries
+    return Needs(each, (sums, sums, 4 * num_nodes), read_bytes=sums)
 
 
 def most_searches(aggregate: ArcLoads) -> int:

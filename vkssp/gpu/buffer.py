@@ -128,11 +128,7 @@ class Buffer(Resource):
         device = self.device
         needs = ffi.new("VkMemoryRequirements*")
         lib.vkGetBufferMemoryRequirements(device.handle, self.handle, needs)
-        local = constant("VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT")
-        visible = constant("VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT") | constant("VK_MEMORY_PROPERTY_HOST_COHERENT_BIT")
-        cached = visible | constant("VK_MEMORY_PROPERTY_HOST_CACHED_BIT")
-        # Reading uncached memory from the host is many times slower than writing it.
-        kind = device.memory_type(needs.memoryTypeBits, *((cached, visible) if mapped else (local, 0)))
+        kind = device.type_for_buffers(needs.memoryTypeBits, mapped=mapped)
         if kind is None:
             raise DeviceError(f"{device.info.name} has no memory that fits {self.name}")
         available = device.available(kind)

@@ -203,6 +203,21 @@ class Device(Resource):
                     return index
         return None
 
+    def type_for_buffers(self, allowed: int, *, mapped: bool) -> int | None:
+        """Return the memory type in the bit set `allowed` for buffers that the host sees, or for the device's own."""
+        if not mapped:
+            return self.memory_type(allowed, constant("VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT"), 0)
+        visible = constant("VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT") | constant("VK_MEMORY_PROPERTY_HOST_COHERENT_BIT")
+        # Reading uncached memory from the host is many times slower than writing it.
+        return self.memory_type(allowed, visible | constant("VK_MEMORY_PROPERTY_HOST_CACHED_BIT"), visible)
+
+    @property
+    def maps_own_memory(self) -> bool:
+        """Whether buffers that the host sees come from the same heap as others, as on integrated GPUs."""
+        types = [self.type_for_buffers(0xFFFFFFFF, mapped=mapped) for mapped in (False, True)]
+        heaps = {self._memory.memoryProperties.memoryTypes[kind].heapIndex for kind in types if kind is not None}
+        return len(heaps) == 1
+
     def types_of_host_memory(self, pointer: Any) -> int:
         """Return the bit set of the memory types by which the device can use memory of the host."""
         name = b"vkGetMemoryHostPointerPropertiesEXT"
@@ -230,7 +245,7 @@ class Device(Resource):
 
     def free_bytes(self) -> int:
         """Return the number of bytes of the device's own memory that can still be allocated, as the driver reports."""
-        kind = self.memory_type(0xFFFFFFFF, constant("VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT"), 0)
+        kind = self.type_for_buffers(0xFFFFFFFF, mapped=False)
         return 0 if kind is None else self.available(kind)
 
     def require(self, nbytes: int, what: str) -> None:

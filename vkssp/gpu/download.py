@@ -56,6 +56,21 @@ def read_values(source: Buffer, dtype: npt.DTypeLike, count: int) -> npt.NDArray
         return download.read(source, [(0, nbytes)]).view(dtype)
 
 
+def _pieces(most_bytes: int) -> tuple[int, int]:
+    """Return the bytes of a piece, and the number of pieces, of downloads of so many bytes at most."""
+    size, most = max(4, min(PIECE_BYTES, most_bytes)), min(MOST_PIECES, max(LEAST_PIECES, os.cpu_count() or 1))
+    return size, max(1, min(most, -(-most_bytes // size)))
+
+
+def staging_bytes(device: Device, most_bytes: int) -> int:
+    """Return the bytes of a device's own memory that a `Download` of so many bytes at most takes.
+
+    Most discrete GPUs have other memory for buffers that the host sees.
+    """
+    size, count = _pieces(most_bytes)
+    return size * count if device.maps_own_memory else 0
+
+
 class Download(Resource):
     """Download of bytes of buffers to the host.
 
@@ -78,12 +93,10 @@ class Download(Resource):
 
     def __init__(self, device: Device, most_bytes: int, owner: Resource, *, copies: bool = True) -> None:
         self.lock = threading.Lock()
-        self._device, self._piece_bytes = device, max(4, min(PIECE_BYTES, most_bytes))
-        cores = os.cpu_count() or 1
-        pieces = min(MOST_PIECES, max(LEAST_PIECES, cores))
-        count = max(1, min(pieces, -(-most_bytes // self._piece_bytes)))
+        self._device = device
+        self._piece_bytes, count = _pieces(most_bytes)
         # A single thread copies more slowly than the bus delivers.
-        self._threads = ThreadPoolExecutor(min(count, cores), "vkssp-download")
+        self._threads = ThreadPoolExecutor(min(count, os.cpu_count() or 1), "vkssp-download")
         super().__init__(owner)
         try:
             self._pieces = [
