@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import open_device
 from tests.support.graphs import ON_DEVICE, class_of, grid, heap_dijkstra, make_solver
 from vkssp import DeviceError, Graph, Solver, prepare
+from vkssp.batch.sweep_batch import LARGE_TILE
 from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
@@ -41,6 +42,19 @@ def test_workgroups_are_no_larger_than_shared_memory_allows(
         device.tuned[f"{algorithm}.workgroup_size"] = 1024  # as on a GPU, which has more room for more
         with make_solver(GRAPH, algorithm, device, distance_bits=bits) as solver:
             assert np.array_equal(solver.distances(3), EXPECTED)
+
+
+@pytest.mark.parametrize("size", [4, 16])
+def test_batches_in_workgroups_smaller_than_a_row_of_a_tile(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Large tiles have 32 invocations for a node, and small ones 8."""
+    monkeypatch.setenv(MASK_VARIABLE, f"workgroup_size={size}")
+    sources = np.arange(81).repeat(2)[: LARGE_TILE + 5]
+    exact = np.array([heap_dijkstra(GRAPH, source) for source in range(81)])[sources]
+    with open_device() as device, Solver(GRAPH, "phast", device) as solver:
+        device.tuned["sweeps.searches"] = 1024
+        assert np.array_equal(solver.distances(sources), exact)
+        within = solver.accessibility(np.ones(81), 200, sources=sources)
+        assert np.array_equal(within, np.count_nonzero(exact <= 200, axis=1))
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,7 @@ class Aggregation(Resource):
         chunk_bytes = 8 * self.num_words * tile * num_tiles
         most = min(_MOST_CHUNKS // num_tiles, min(_MOST_BYTES, device.limits.buffer) // max(1, chunk_bytes))
         self.chunks = max(1, min(num_rows // _LEAST_ROWS, most))
-        limit = min(256, device.limits.workgroup_size)
-        size = max(tile // 4, 1 << limit.bit_length() - 1)
+        size = 1 << min(256, device.limits.workgroup_size).bit_length() - 1
         self._passes: list[tuple[Bindings, int, tuple[int, ...]]] = []
         partials = self._buffer("the sums of chunks", self.chunks * chunk_bytes)
         is_maximum = np.zeros(self.num_words, np.uint32)

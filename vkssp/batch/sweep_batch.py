@@ -199,7 +199,9 @@ class SweepBatch(Resource):
         if leaves_wait and are_all(wanted, hierarchy.num_nodes):
             leaves = leaves_of(hierarchy)
             swept = np.flatnonzero(~leaves).astype(np.uint32)
-        self._tile = tile = tile_of(self.searches)
+        self._flat = 1 << min(device.tuned["sweeps.workgroup_size"], device.limits.workgroup_size).bit_length() - 1
+        # The invocations for a node, of four searches each, are in one workgroup.
+        self._tile = tile = min(tile_of(self.searches), 4 * self._flat)
         self._num_tiles = -(-self.searches // tile)
         self._tiles = self._buffer("the distances", 4 * tile * self._num_tiles * len(needed))
         self._status = self._buffer("the status", 4 * STATUS_WORDS)
@@ -236,7 +238,6 @@ class SweepBatch(Resource):
             shared_bytes=entries.shared_bytes,
             owner=self,
         )
-        self._flat = 1 << min(device.tuned["sweeps.workgroup_size"], device.limits.workgroup_size).bit_length() - 1
         self._sweeps = Sweeps(
             customized,
             *(self._tiles, self._overflow, self._status, swept, row_of),
