@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,7 +16,7 @@ from vkssp import UNREACHABLE, Graph
 from vkssp.generate import road_grid
 from vkssp.prepared import elimination
 from vkssp.prepared.block_order import LEAST_BLOCK, block_order
-from vkssp.prepared.elimination import PLACES, Elimination, eliminate
+from vkssp.prepared.elimination import PLACES, Elimination, bytes_of, eliminate
 from vkssp.prepared.reduction_seeds import UpwardSearch
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -104,9 +105,27 @@ def test_blocks_are_compact_parts_of_the_map(count: int) -> None:
             assert share <= 1.5 * block / count
 
 
+@pytest.mark.parametrize(("degree", "both_ways"), [(2, True), (8, False), (8, True), (20, False), (40, True)])
+def test_the_memory_that_it_takes(degree: int, both_ways: bool) -> None:
+    """Of a graph without hubs whose nodes are eliminated, of one that keeps them, and of one with many hubs."""
+    rng, num_nodes = np.random.default_rng(degree), 20_000
+    tail = np.repeat(np.arange(num_nodes), degree // 2)
+    head = np.clip(tail + rng.integers(-20, 21, len(tail)), 0, num_nodes - 1)
+    graph = Graph.from_edges(tail, head, rng.integers(1, 99, len(tail)), undirected=both_ways)
+    eliminate(graph)  # compiles
+    tracemalloc.start()
+    try:
+        eliminate(graph)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0.6 * bytes_of(graph) < peak < 1.02 * bytes_of(graph)
+
+
 def test_nothing_is_eliminated_without_close_ids_or_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = road_grid(32)
-    for free, eliminates in ((400 * graph.num_nodes, False), (1000 * graph.num_nodes, True), (None, True)):
+    enough = 10 * bytes_of(graph) // 7 + 1
+    for free, eliminates in ((enough - 2, False), (enough, True), (None, True)):
         monkeypatch.setattr(elimination, "free_bytes", lambda free=free: free)
         found = check(graph, [0, 500]).core
         assert found.num_nodes < graph.num_nodes / 2 if eliminates else found is graph

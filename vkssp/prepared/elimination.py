@@ -31,8 +31,16 @@ from vkssp.prepared.block_order import block_order
 MOST_DEGREE, PLACES, MOST_ROUNDS = 8, 32, 10
 #: Most nodes of a core from which reductions by "auto" eliminate: it takes a second for each million.
 MOST_NODES = 1 << 20
-# Bytes of memory that a node takes meanwhile, and most of the free memory that all may take.
-_NODE_BYTES, _MOST_MEMORY = 500, 0.7
+# Bytes of a node meanwhile: state and degree; a neighbour and two weights for each place; its id among those that are
+# left or gone, in the order of places and in a copy, and its place; and two offsets of rows.
+_NODE_BYTES = 1 + 4 + 12 * PLACES + 4 * 4 + 2 * 8
+# Bytes of an arc while the arcs of the core, nearly as many at most, are sorted by their tails: tail, head and weight,
+# and whether it is between hubs (13); in the core, head and weight in rows and twice more, and the tail as two types
+# (36), and what sorts it (13); and as an arc from a hub, for which there is room at both ends (12 each). Of eliminated
+# nodes the arcs from them, to them and in `arcs_in` take less (24).
+_ARC_BYTES = 13 + 36 + 13 + 2 * 12
+# Most of the free memory that all may take.
+_MOST_MEMORY = 0.7
 #: Ids of a range that a thread eliminates from. Ranges do not depend on the number of threads, so that the result does
 #: not, and begin elsewhere in every other round.
 RANGE = 1 << 14
@@ -113,6 +121,11 @@ class Elimination:
     saturated: bool
 
 
+def bytes_of(graph: Graph) -> int:
+    """Return the bytes that `eliminate` takes beside the graph."""
+    return _NODE_BYTES * graph.num_nodes + _ARC_BYTES * graph.num_arcs
+
+
 def eliminate(
     graph: Graph,
     places: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None,
@@ -131,12 +144,11 @@ def eliminate(
     rounds : int
         Number of rounds at most.
     """
-    num_nodes = graph.num_nodes
+    num_nodes, free = graph.num_nodes, free_bytes()
+    if free is not None and bytes_of(graph) > _MOST_MEMORY * free:
+        return untouched(graph)
     tails = tails_of(graph.first_out)
-    leaving = np.count_nonzero(tails // RANGE != graph.head // RANGE)
-    free = free_bytes()
-    is_too_large = free is not None and _NODE_BYTES * num_nodes > _MOST_MEMORY * free
-    if is_too_large or leaving > _MOST_LEAVING * len(tails):
+    if np.count_nonzero(tails // RANGE != graph.head // RANGE) > _MOST_LEAVING * len(tails):
         return untouched(graph)
     arcs, compiled = np.stack([graph.head, graph.weight], axis=1), _compiled()
     state, degree = np.zeros(num_nodes, np.uint8), np.zeros(num_nodes, np.int32)
