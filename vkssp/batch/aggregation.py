@@ -48,9 +48,11 @@ def words_of(aggregate: Aggregate) -> int:
     return _TOTAL_WORDS if isinstance(aggregate, Totals) else aggregate.width  # also for those of other classes
 
 
-def aggregation_needs(aggregates: Aggregates, num_rows: int) -> Needs:
-    """Return the sizes of the buffers of `Aggregation`, but for the sums of chunks, of which there may be few."""
-    others = list[int]()
+def aggregation_needs(device: Device, aggregates: Aggregates, num_rows: int) -> Needs:
+    """Return the sizes of the buffers of `Aggregation`."""
+    chunks, searches = max(1, num_rows // _LEAST_ROWS), device.tuned["sweeps.searches"]
+    # The sums of chunks, of which there are fewer where they would take more.
+    others = [min(_MOST_BYTES, device.limits.buffer, 8 * sum(map(words_of, aggregates)) * chunks * searches)]
     for one in aggregates:
         if isinstance(one, Totals):
             others.append(8 * num_rows)

@@ -121,7 +121,7 @@ def _needs_of(graph: DeviceGraph, hierarchy: Hierarchy, wanted: int, made: Aggre
         return [*parts, load_needs(graph, made[0])]
     if isinstance(made[0], NodeSums):
         return [*parts, sum_needs(num_nodes)]
-    return [*parts, aggregation_needs(made, num_nodes)]
+    return [*parts, aggregation_needs(device, made, num_nodes)]
 
 
 def _row_bytes(wanted: int, made: Aggregates | None) -> int:
