@@ -118,8 +118,8 @@ def test_interrupts_at_any_moment_lock_nothing() -> None:
         cores.num_cores = lambda: 3
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         tasks = [lambda: time.sleep(2e-5)] * 12
-        interrupts, until = 0, time.monotonic() + 3.0
-        while time.monotonic() < until:
+        interrupts = 0
+        while interrupts < 500:
             for run in (lambda: cores.run_all(tasks), lambda: list(cores.run_ahead(tasks, 4))):
                 try:
                     signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 1.5e-3))
@@ -129,10 +129,9 @@ def test_interrupts_at_any_moment_lock_nothing() -> None:
                     interrupts += 1
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 assert run() == [None] * 12
-        print(interrupts)
     """)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert done.returncode == 0 and int(done.stdout) > 50, done.stderr
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
 
 
 def test_one_core_needs_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:

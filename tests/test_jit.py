@@ -189,6 +189,7 @@ def test_long_compilation_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: 
     kept, logger = _Records(), logging.getLogger("vkssp")
     logger.addHandler(kept)
     notice, own = Notice(), _Event("vkssp.cpu.kernels.path")
+    monkeypatch.setattr(jit_cache, "NOTICE_S", 1000.0)
     try:
         for event in (own, _Event("others")):
             notice.on_start(event)

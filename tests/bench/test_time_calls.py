@@ -68,13 +68,13 @@ def test_calls_are_timed(
     kernels = {row["name"]: row["stages_ms"] for row in rows if "stages_ms" in row}
     assert {"phast_upward", "phast_sweep"} <= kernels["a tree by levels, searched"].keys()
     assert {"phast_upward_many", "phast_sweep_many", "phast_leaf_rows"} <= kernels["9 trees, left on the device"].keys()
-    assert all(0 < milliseconds < 1000 for of in kernels.values() for milliseconds in of.values())
+    assert all(milliseconds > 0 for of in kernels.values() for milliseconds in of.values())
     submissions = {row["name"]: row["submissions"] for row in rows if "parts_ms" in row}
     assert submissions["a tree by levels, searched"] == submissions["a pair"] == 1
     assert submissions["a path, the only shortest one"] == 1
     parts = {row["name"]: row["parts_ms"] for row in rows if "parts_ms" in row}
     spreads = [spread for of_call in parts.values() for spread in of_call.values()]
-    assert all(0 <= low <= middle <= high < 1000 for middle, low, high in spreads)
+    assert all(0 <= low <= middle <= high for middle, low, high in spreads)
     assert parts["a pair"].keys() == set(small.PARTS) and parts["a pair"]["driver and device"][0] > 0  # type: ignore[attr-defined]
 
 

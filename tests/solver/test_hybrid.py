@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
@@ -211,27 +210,22 @@ def test_threads_and_clones_while_weights_change(costs: SetCosts) -> None:
 def test_a_change_of_weights_between_threads_that_hold_and_ask(costs: SetCosts) -> None:
     graph = grid(5)
     costs(searches(FREE, DEAR))
-    solver, holds, found = Solver(graph), threading.Event(), list[int]()
+    solver, found = Solver(graph), list[int]()
     before = Solver(graph, "dijkstra").distance(0, 24)
 
     def hold() -> None:
         with solver.holding():
-            holds.set()
-            time.sleep(0.6)  # meanwhile the change waits, and the other thread wants the session of the CPU
+            changing.start()
+            while not solver.session.weights.lock.has_writers:
+                changing.join(0.01)
+            asking.start()
+            asking.join(0.3)  # meanwhile the change waits, and the other thread wants the session of the CPU
             found.append(solver.distance(0, 24))
 
-    def change() -> None:
-        holds.wait()
-        solver.set_weights(graph.weight * np.uint32(2))
-
-    def ask() -> None:
-        holds.wait()
-        time.sleep(0.3)
-        found.append(solver.distance(0, 24))
-
+    change, ask = lambda: solver.set_weights(graph.weight * 2), lambda: found.append(solver.distance(0, 24))
     threads = [threading.Thread(target=each, daemon=True) for each in (hold, change, ask)]
-    for thread in threads:
-        thread.start()
+    holding, changing, asking = threads
+    holding.start()
     for thread in threads:
         thread.join(60)
         assert not thread.is_alive()
