@@ -30,7 +30,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = subprocess.Popen([*command, "--processes", "1"])
     base = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
+        while server.poll() is None:  # where kernels have to be compiled first, it takes minutes
             with suppress(OSError), urlopen(f"{base}/ready") as answer:
                 if answer.status == 200:
                     break

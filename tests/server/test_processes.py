@@ -47,6 +47,7 @@ def make(ask, number):
         if path == "/die":
             os._exit(3)
         if path == "/slow":
+            os.write(1, b"begun\\n")
             await asyncio.sleep(1.0)
         if path.startswith("/change/"):
             try:
@@ -62,7 +63,7 @@ def make(ask, number):
 
 listening = listen("127.0.0.1", 0)
 port = listening.getsockname()[1]
-serving = Serving(workers=3, connections=int(sys.argv[1]), graceful_s=5)
+serving = Serving(workers=3, connections=int(sys.argv[1]), keep_alive_s=60, graceful_s=60)
 serve(listening, make, serving, lambda: print(port, flush=True), lambda changes: [b"+".join(changes)] * bool(changes))
 """
 
@@ -88,7 +89,7 @@ def server() -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 def ask(port: int, path: str = "/") -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -99,7 +100,7 @@ def ask(port: int, path: str = "/") -> tuple[int, str]:
 
 def all_answers(port: int) -> list[str]:
     """Return the answers of six connections that are open at the same time."""
-    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=20) for _ in range(6)]
+    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(6)]
     found = []
     for connection in connections:
         connection.request("GET", "/")
@@ -111,7 +112,7 @@ def all_answers(port: int) -> list[str]:
 
 def test_connections_go_to_all_workers_and_changes_too(server: tuple[subprocess.Popen[str], int]) -> None:
     _, port = server
-    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=20) for _ in range(6)]
+    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(6)]
     seen = []
     for connection in connections:
         connection.request("GET", "/")
@@ -144,9 +145,27 @@ def test_a_worker_that_dies_is_replaced_and_knows_the_changes(server: tuple[subp
     assert {answer.partition(" ")[2] for answer in all_answers(port)} == {"a,slow,b", "a+slow,b"}
 
 
+def test_no_connection_goes_to_a_worker_that_has_just_died() -> None:
+    with running(64) as (process, port):
+        dead = int(all_answers(port)[0].split()[0])
+        process.send_signal(signal.SIGSTOP)
+        waiting = [http.client.HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(9)]
+        for connection in waiting:
+            connection.request("GET", "/")
+        os.kill(dead, signal.SIGKILL)
+        while _is_running(dead):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGCONT)  # it hears of the connections first
+        found = [connection.getresponse() for connection in waiting]
+        assert [answer.status for answer in found] == [200] * 9
+        assert dead not in {int(answer.read().split()[0]) for answer in found}
+        for connection in waiting:
+            connection.close()
+
+
 def test_connections_beyond_the_limit_are_told_to_come_again(server: tuple[subprocess.Popen[str], int]) -> None:
     _, port = server
-    held = [http.client.HTTPConnection("127.0.0.1", port, timeout=20) for _ in range(8)]
+    held = [http.client.HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(8)]
     for connection in held:
         connection.request("GET", "/")
         connection.getresponse().read()
@@ -168,7 +187,7 @@ def test_no_worker_has_more_connections_than_files() -> None:
 
     with running(4096, preexec_fn=limit) as (_, port):
         before = {answer.split()[0] for answer in all_answers(port)}
-        held = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(4 * most)]
+        held = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(4 * most)]
         statuses = Counter[str]()
         for link in held:
             with suppress(ConnectionError):  # it was refused before the request came
@@ -191,10 +210,10 @@ def test_answers_that_have_begun_are_finished_at_the_end(server: tuple[subproces
     process, port = server
     with ThreadPoolExecutor(4) as threads:
         slow = [threads.submit(ask, port, "/slow") for _ in range(4)]
-        time.sleep(0.5)
+        assert process.stdout is not None and [process.stdout.readline() for _ in slow] == ["begun\n"] * 4
         process.send_signal(signal.SIGTERM)
         assert [one.result()[0] for one in slow] == [200] * 4
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     with pytest.raises(OSError):
         ask(port)
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,7 @@ def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[sub
     environment = {**os.environ, "VKSSP_SERVER_TOKEN": "secret"}
     process = subprocess.Popen([*command, "--port", str(port)], env=environment)
     try:
-        end = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < end:
+        while process.poll() is None:  # where kernels have to be compiled first, it takes minutes
             with closing(connected(port)) as connection, suppress(ConnectionError):
                 assert ask(connection, "/ready")[0] == 200
                 break
@@ -72,6 +71,13 @@ def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, or for a minute."""
+    end = time.monotonic() + 60
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("server", ["cpu", "vulkan"], indirect=True)
 def test_speeds_and_figures_are_those_of_all_processes(server: tuple[subprocess.Popen[bytes], int]) -> None:
     process, port = server
@@ -88,9 +94,7 @@ def test_speeds_and_figures_are_those_of_all_processes(server: tuple[subprocess.
     os.kill(dead, signal.SIGKILL)
     for one in connections:
         one.close()
-    end = time.monotonic() + 30
-    while time.monotonic() < end and (dead in (pids := workers_of(process)) or len(pids) < 2):
-        time.sleep(0.05)
+    until(lambda: dead not in (pids := workers_of(process)) and len(pids) == 2)
     time.sleep(0.5)  # in which it makes the changes anew
     again = [connected(port) for _ in range(4)]
     assert {json.loads(ask(one, ROUTE)[1])["routes"][0]["duration"] for one in again} == then
@@ -119,7 +123,7 @@ def test_what_cannot_be_served_is_one_error(tmp_path: Path, option: str, value: 
 
 def test_a_process_that_dies_loses_only_what_it_answers(server: tuple[subprocess.Popen[bytes], int]) -> None:
     process, port = server
-    ended, seen = threading.Event(), Counter[str]()
+    ended, seen, dead = threading.Event(), Counter[str](), workers_of(process)[0]
     lock = threading.Lock()
 
     def client() -> None:
@@ -131,7 +135,7 @@ def test_a_process_that_dies_loses_only_what_it_answers(server: tuple[subprocess
             except (OSError, http.client.HTTPException):
                 connection.close()
                 what = "lost"
-                time.sleep(0.25)  # the system takes a while to close what the process has listened at
+                until(lambda: dead not in workers_of(process))
             with lock:
                 seen[what] += 1
         connection.close()
@@ -139,15 +143,14 @@ def test_a_process_that_dies_loses_only_what_it_answers(server: tuple[subprocess
     clients = [threading.Thread(target=client) for _ in range(4)]
     for one in clients:
         one.start()
-    time.sleep(0.5)
-    os.kill(workers_of(process)[0], signal.SIGKILL)
-    time.sleep(1.0)
+    until(lambda: seen["right"] > 8)
+    os.kill(dead, signal.SIGKILL)
+    until(lambda: seen["lost"] > 0 and dead not in (pids := workers_of(process)) and len(pids) == 2)
     before = seen["right"]
-    time.sleep(0.5)
+    until(lambda: seen["right"] > before + 8)
     ended.set()
     for one in clients:
         one.join()
-    # A connection that was on its way to the process that died is lost, too, and perhaps the next one.
-    assert seen["lost"] <= 8 and seen["wrong"] == 0 and seen["right"] > before > 0
+    assert 0 < seen["lost"] <= len(clients) and seen["wrong"] == 0 and seen["right"] > before + 8
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0

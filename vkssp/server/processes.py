@@ -385,16 +385,21 @@ class _Supervisor:
                 return
             with door:
                 able = [child for child in self._children.values() if child.is_ready and child.connections < self._most]
+                able.sort(key=lambda child: child.connections)
                 total = sum(child.connections for child in self._children.values())
-                if not able or total >= self._serving.connections:
+                if total >= self._serving.connections or not any(self._hand_over(door, one) for one in able):
                     with suppress(OSError):
                         door.setblocking(False)
                         door.send(_BUSY)
-                    continue
-                child = min(able, key=lambda one: one.connections)
-                with suppress(OSError):  # a worker that has just died
-                    socket.send_fds(child.channel, [_message(_CONNECTION)], [door.fileno()])
-                    child.connections += 1
+
+    @staticmethod
+    def _hand_over(door: socket.socket, child: _Child) -> bool:
+        """Hand a connection to a worker; return False if the worker has just died."""
+        with suppress(OSError):
+            socket.send_fds(child.channel, [_message(_CONNECTION)], [door.fileno()])
+            child.connections += 1
+            return True
+        return False
 
     def _hear(self, child: _Child) -> None:
         try:
