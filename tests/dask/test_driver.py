@@ -13,10 +13,12 @@ from tests.support.clusters import cluster_here
 from vkssp import QueryError
 
 pytest.importorskip("distributed")
-driver = pytest.importorskip("vkssp.dask.driver")
+config, driver = pytest.importorskip("dask.config"), pytest.importorskip("vkssp.dask.driver")
 
 #: Lets the first task end, and the numbers of the tasks that have begun.
 gate, begun = threading.Event(), list[int]()
+#: Lets three tasks end when all of them have begun.
+meeting = threading.Barrier(3)
 
 
 def task(question: Any, number: int) -> int:
@@ -27,7 +29,7 @@ def task(question: Any, number: int) -> int:
 
 
 def address(question: Any, number: int) -> str:
-    time.sleep(0.5)
+    meeting.wait(60)  # no worker is free for another one before all have begun
     return str(pytest.importorskip("distributed").get_worker().address)
 
 
@@ -62,6 +64,8 @@ def test_results_come_in_order_and_few_wait_for_an_earlier_one(client: Any) -> N
 
 def test_few_tasks_are_spread_over_the_workers() -> None:
     with (
+        # It takes copies away again, if they are there for a moment before the tasks that need them.
+        config.set({"distributed.scheduler.active-memory-manager.start": False}),
         cluster_here(workers=3) as client,
         closing(driver.results(client, "question", address, [(at,) for at in range(3)], None)) as made,
     ):

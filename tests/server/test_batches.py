@@ -89,7 +89,7 @@ async def burst(app: Application, router: Router, paths: Sequence[str], more: An
     with session.lock.held():
         asking = [asyncio.ensure_future(asked(app, path)) for path in paths]
         waiting = -1
-        while waiting < session.micro_batches.num_waiting or waiting < 1:
+        while waiting < session.micro_batches.num_waiting or waiting < 5:
             waiting = session.micro_batches.num_waiting
             await asyncio.sleep(0.2)
         if more is not None:
