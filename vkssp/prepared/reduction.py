@@ -8,15 +8,16 @@ distances from the one or two core nodes around it. The distances of all removed
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
+from vkssp.arrays import distinct, own
 from vkssp.choices import REDUCTIONS as REDUCTIONS
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.graph.csr import rows_of
-from vkssp.prepared.contraction import RemainingGraph, Removed
+from vkssp.graph.csr import bounds_of, ranges, rows_of
+from vkssp.jit import kernels
 from vkssp.prepared.renumbered import RenumberedGraph
 
 #: Minimum number of nodes of a graph for a reduction to pay.
@@ -28,9 +29,10 @@ LEAST_NODES = 10_000
 MOST_LEFT, SMALL, MOST_LEFT_OF_SMALL = 1 / 3, 1 << 19, 0.6
 #: Maximum number of nodes of a component of removed nodes for a reduction to pay, since the CPU searches components.
 LARGEST_COMPONENT = 1 << 16
-# Turns end when a turn removes less than this fraction of the nodes that remain, or after this number of turns. Trees
-# are removed completely by then, but a long ladder would lose only one rung in each turn.
-_LEAST_GAIN, _MOST_TURNS = 1e-3, 32
+# Draws of nodes by which a reduction is estimated: its standard deviation is less than half a percent of all nodes.
+_SAMPLE = 1 << 14
+#: Most places of neighbours whose numbers fit into 32 bits.
+MOST_PLACES = 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +87,25 @@ def most_left(num_nodes: int) -> float:
 def may_pay(renumbered: RenumberedGraph) -> bool:
     """Return whether a reduction may pay, by a quick estimate that saves the reduction of dense graphs.
 
-    At first, only nodes with at most two neighbours can be removed. Other nodes must first lose neighbours in dead
-    ends, and there are at most as many of these nodes as leaves. The estimate ignores nodes that can be removed because
-    two parallel chains become one.
+    At first, only nodes with one or two neighbours can be removed. Other nodes must first lose neighbours in dead ends,
+    and there are at most as many of these nodes as leaves. The estimate, from a sample of nodes, ignores nodes that can
+    be removed because two parallel chains become one.
     """
-    degree = np.maximum(np.diff(renumbered.first_out), renumbered.num_arcs_in)
-    candidates = np.count_nonzero(degree <= 2) + np.count_nonzero(degree <= 1)
-    num_nodes = renumbered.num_nodes
-    return num_nodes >= LEAST_NODES and bool(num_nodes - candidates <= most_left(num_nodes))
+    num_nodes, first_out, heads = renumbered.num_nodes, renumbered.first_out, renumbered.arcs[:, 0]
+    if num_nodes < LEAST_NODES:
+        return False
+    sample = distinct(np.random.default_rng(0).integers(num_nodes, size=_SAMPLE))
+    first, degree = first_out[sample], first_out[sample + 1] - first_out[sample]
+    has_few = (degree <= 2) & (renumbered.num_arcs_in[sample] <= 2)
+    nodes, is_looked_at = sample[has_few], np.zeros(num_nodes, np.bool_)
+    is_looked_at[nodes] = True
+    arcs_out, arcs_in = ranges(first[has_few], degree[has_few]), np.flatnonzero(is_looked_at[heads])
+    node = np.concatenate([np.repeat(nodes, degree[has_few]), heads[arcs_in]])
+    other = np.concatenate([heads[arcs_out], np.searchsorted(first_out, arcs_in, "right") - 1])
+    pairs = distinct((np.searchsorted(nodes, node) * num_nodes + other)[node != other])
+    count = np.bincount(pairs // num_nodes)
+    removable = np.count_nonzero(count == 2) + 2 * np.count_nonzero(count == 1)
+    return bool(num_nodes * (1 - removable / len(sample)) <= most_left(num_nodes))
 
 
 def reduction_for(renumbered: RenumberedGraph, wanted: str) -> Reduction | None:
@@ -117,19 +130,22 @@ def reduce_graph(renumbered: RenumberedGraph) -> Reduction:
     renumbered : RenumberedGraph
         The graph, which has no cycles of weight zero.
     """
-    remaining = RemainingGraph(renumbered.first_out, renumbered.arcs)
-    for _ in range(_MOST_TURNS):
-        if remaining.shrink() <= _LEAST_GAIN * len(remaining.name):
-            break
-    records, anchor = _records(remaining, renumbered.num_nodes)
-    component, first_member, members = _components(anchor)
-    low, high, up, down = remaining.edges
-    weight = np.concatenate([up, down])
-    there = weight != UNREACHABLE
-    tail, head = (np.concatenate(pair)[there].astype(np.uint32) for pair in ((low, high), (high, low)))
-    first_out, by_tail = rows_of(tail, len(remaining.name))
-    core = Graph(own(first_out), own(head[by_tail]), own(weight[there][by_tail]))
-    return Reduction(core, records, component, first_member, members, remaining.saturated)
+    compiled, num_nodes, graph = _compiled(), renumbered.num_nodes, (renumbered.first_out, renumbered.arcs)
+    first = bounds_of(np.diff(renumbered.first_out) + renumbered.num_arcs_in)
+    # 32 bits take half the memory if they suffice: memory traffic determines the time on large graphs.
+    rows = np.empty((int(first[-1]), 3), np.uint32 if first[-1] <= MOST_PLACES else np.int64)
+    size, (place, changes, order) = np.zeros(num_nodes, np.uint32), np.empty((3, num_nodes), np.uint32)
+    compiled.place_arcs(*graph, first, size, rows, place)
+    records, component = np.empty((num_nodes, 4), np.uint32), np.full(num_nodes, UNREACHABLE, np.uint32)
+    found, num_arcs, is_over = compiled.remove_nodes(first, size, rows, place, changes, order, records, component)
+    num_components, is_record_over = compiled.complete_records(order[:found], records, component, place)
+    removed = np.flatnonzero(component != UNREACHABLE).astype(np.uint32)
+    first_out, (head, weight) = np.zeros(num_nodes - len(removed) + 1, np.uint32), np.empty((2, num_arcs), np.uint32)
+    num_arcs = compiled.write_core(first, size, rows, records, component, first_out, head, weight)
+    core = Graph(own(first_out), own(head[:num_arcs].copy()), own(weight[:num_arcs].copy()))
+    del rows  # the largest array
+    first_member, by_component = rows_of(component[removed], num_components)
+    return Reduction(core, records, component, first_member, removed[by_component], is_over or is_record_over)
 
 
 def with_components(renumbered: RenumberedGraph, reduction: Reduction) -> tuple[Graph, Uint32s]:
@@ -164,54 +180,5 @@ def with_components(renumbered: RenumberedGraph, reduction: Reduction) -> tuple[
     return Graph(own(first_out), own(head), own(weight)), node
 
 
-def _records(remaining: RemainingGraph, num_nodes: int) -> tuple[npt.NDArray[np.uint32], Uint32s]:
-    """Return the records, and for each removed node an anchor, the same node for the whole component.
-
-    They are computed from the last removed nodes, whose ends are core nodes, back to the first.
-    """
-    number = np.full(num_nodes, UNREACHABLE, np.uint32)
-    number[remaining.name] = np.arange(len(remaining.name), dtype=np.uint32)
-    records = np.empty((num_nodes, 4), np.uint32)
-    records[:, 0] = records[:, 2] = number
-    records[:, 1], records[:, 3] = 0, UNREACHABLE
-    anchor = np.full(num_nodes, UNREACHABLE, np.uint32)
-    for batch in reversed(remaining.removed):
-        records[batch.node] = _composed(remaining, records, batch)
-        # Ends that were removed later are in the same component.
-        around = np.minimum(anchor[batch.first], anchor[batch.second])
-        anchor[batch.node] = np.where(around != UNREACHABLE, around, batch.anchor.astype(np.uint32))
-    return records, anchor
-
-
-def _components(anchor: Uint32s) -> tuple[Uint32s, Uint32s, Uint32s]:
-    """Return `component`, `first_member` and `members` of a `Reduction`."""
-    num_nodes = len(anchor)
-    removed = np.flatnonzero(anchor != UNREACHABLE).astype(np.uint32)
-    anchors = removed[anchor[removed] == removed]
-    number = np.full(num_nodes + 1, UNREACHABLE, np.uint32)
-    number[anchors] = np.arange(len(anchors), dtype=np.uint32)
-    component = number[np.minimum(anchor, num_nodes)]
-    first_member, by_component = rows_of(component[removed], len(anchors))
-    return component, first_member, removed[by_component]
-
-
-def _composed(remaining: RemainingGraph, records: npt.NDArray[np.uint32], batch: Removed) -> npt.NDArray[np.uint32]:
-    """Return the records of some nodes from the records of their ends.
-
-    Nodes that are removed together have at most two remaining neighbours, so the records of both ends name at most two
-    core nodes together.
-    """
-    ends = records[batch.first], records[batch.second]
-    cores = np.stack([end[:, column] for end in ends for column in (0, 2)])
-    weights = np.stack(
-        [
-            remaining.add(end[:, column], weight)
-            for end, weight in zip(ends, (batch.from_first, batch.from_second), strict=True)
-            for column in (1, 3)
-        ]
-    )
-    first, second = cores.min(axis=0), cores.max(axis=0)
-    from_first = np.where(cores == first, weights, np.uint32(UNREACHABLE)).min(axis=0)
-    from_second = np.where(cores == second, weights, np.uint32(UNREACHABLE)).min(axis=0)
-    from_second[first == second] = UNREACHABLE
-    return np.stack([first, from_first, second, from_second], axis=1)
+def _compiled() -> Any:
+    return kernels("vkssp.prepared.contraction_kernels")
