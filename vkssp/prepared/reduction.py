@@ -87,16 +87,17 @@ def most_left(num_nodes: int) -> float:
 def may_pay(renumbered: RenumberedGraph) -> bool:
     """Return whether a reduction may pay, by a quick estimate that saves the reduction of dense graphs.
 
-    At first, only nodes with one or two neighbours can be removed. Other nodes must first lose neighbours in dead ends,
-    and there are at most as many of these nodes as leaves. The estimate, from a sample of nodes, ignores nodes that can
-    be removed because two parallel chains become one.
+    At first, only nodes with one or two neighbours can be removed. Other nodes must first lose all but two neighbours
+    in dead ends, each of which has a leaf of its own. The estimate, from a sample of nodes, ignores nodes that can be
+    removed because two parallel chains become one.
     """
     num_nodes, first_out, heads = renumbered.num_nodes, renumbered.first_out, renumbered.arcs[:, 0]
     if num_nodes < LEAST_NODES:
         return False
     sample = distinct(np.random.default_rng(0).integers(num_nodes, size=_SAMPLE))
     first, degree = first_out[sample], first_out[sample + 1] - first_out[sample]
-    has_few = (degree <= 2) & (renumbered.num_arcs_in[sample] <= 2)
+    most = np.maximum(degree, renumbered.num_arcs_in[sample])  # arcs in one direction
+    has_few = most <= 2
     nodes, is_looked_at = sample[has_few], np.zeros(num_nodes, np.bool_)
     is_looked_at[nodes] = True
     arcs_out, arcs_in = ranges(first[has_few], degree[has_few]), np.flatnonzero(is_looked_at[heads])
@@ -104,7 +105,9 @@ def may_pay(renumbered: RenumberedGraph) -> bool:
     other = np.concatenate([heads[arcs_out], np.searchsorted(first_out, arcs_in, "right") - 1])
     pairs = distinct((np.searchsorted(nodes, node) * num_nodes + other)[node != other])
     count = np.bincount(pairs // num_nodes)
-    removable = np.count_nonzero(count == 2) + 2 * np.count_nonzero(count == 1)
+    leaves, too_many = np.count_nonzero(count == 1), np.sort(np.concatenate([count, most[~has_few]])) - 2
+    freed = np.count_nonzero(np.cumsum(too_many[too_many > 0]) <= leaves)
+    removable = leaves + np.count_nonzero(count == 2) + freed
     return bool(num_nodes * (1 - removable / len(sample)) <= most_left(num_nodes))
 
 
