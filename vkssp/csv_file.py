@@ -12,12 +12,34 @@ from vkssp.checks import path_of
 from vkssp.errors import FormatError
 
 if TYPE_CHECKING:
-    from _csv import Reader, Writer
+    from _csv import Writer
+
+
+class CsvLines:
+    """Lines of a stream as lists of texts.
+
+    Attributes
+    ----------
+    line_num : int
+        Number of the last line, from 1; of the first one of those that a text with line ends, in quotes, extends over.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._reader, self.line_num = csv.reader(stream), 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> list[str]:
+        """Return the next line."""
+        self.line_num = self._reader.line_num + 1
+        return next(self._reader)
 
 
 @contextmanager
-def csv_lines(path: str | Path) -> Iterator[Reader]:
-    """Open a file and yield a reader of its lines as lists of texts; a byte order mark at its start is skipped.
+def csv_lines(path: str | Path) -> Iterator[CsvLines]:
+    """Open a file and yield its lines; a byte order mark at its start is skipped.
 
     Raises
     ------
@@ -27,7 +49,7 @@ def csv_lines(path: str | Path) -> Iterator[Reader]:
     path = path_of(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
-            yield csv.reader(stream)
+            yield CsvLines(stream)
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
     except OSError as error:

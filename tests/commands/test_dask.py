@@ -126,6 +126,18 @@ def test_isochrones(
     assert "--scheduler is for many places" in capsys.readouterr().err
 
 
+def test_errors_name_the_line(
+    scheduler: str, tmp_path: Path, andorra: tuple[Graph, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, path = andorra
+    good, bad = places_of(graph, 2, 4), tmp_path / "bad.csv"
+    jobs = write_places(tmp_path / "p.csv", good)
+    write_places(bad, [*good, (50.0, 50.0)])
+    for given in (["isochrone", path, "--places", str(bad)], ["accessibility", path, str(jobs), "--origins", str(bad)]):
+        assert main([*given, "--minutes", "1", "--scheduler", scheduler, "-o", str(tmp_path / "o.geojson")]) == 2
+        assert f"{bad}, line {len(good) + 2}: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -18,7 +18,7 @@ PLACES = [(0.0, 0.0), (0.0, STEP), (50.0, 50.0)]
 
 
 def written(path: Path, places: list[tuple[float, float]] = PLACES) -> Path:
-    """Write places to a file of some format; a file of text has an empty line, too."""
+    """Write places to a file of some format; a file of text has an empty line, and texts of two lines, too."""
     if path.suffix == ".npy":
         np.save(path, np.array(places))
     elif path.suffix == ".parquet":
@@ -34,7 +34,7 @@ def written(path: Path, places: list[tuple[float, float]] = PLACES) -> Path:
         points = "".join(f'<trkpt lat="{lat}" lon="{lon}"/>' for lat, lon in places)
         path.write_text(f"<gpx><trk><trkseg>{points}</trkseg></trk></gpx>")
     else:
-        path.write_text("".join(f"{lat},{lon}\n" for lat, lon in [("lat", "lon"), *places]).replace("\n", "\n\n", 1))
+        path.write_text("id,lat,lon\n\n" + "".join(f'"two\nlines",{lat},{lon}\n' for lat, lon in places))
     return path
 
 
@@ -48,15 +48,15 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("command", "name", "told"),
     [
-        ("table --sources BAD -o OUT.csv", "p.csv", "line 5: source 2"),
+        ("table --sources BAD -o OUT.csv", "p.csv", "line 7: source 2"),
         ("table --sources GOOD --targets BAD -o OUT.csv", "p.geojson", "feature 2: target 2"),
         ("table --sources BAD -o OUT.csv", "p.npy", "entry 2: source 2"),
         ("trip --places BAD -o OUT.geojson", "p.parquet", "row 2: source 2"),
-        ("service-areas --sources BAD -o OUT.csv", "p.csv", "line 5: source 2"),
-        ("isochrone --places BAD --limits 10 -o OUT.geojson", "p.csv", "line 5: places[2]"),
-        ("accessibility BAD --limits 10 -o OUT.csv", "p.csv", "line 5: opportunity 2"),
-        ("accessibility GOOD --origins BAD --nearest 1 -o OUT.csv", "p.csv", "line 5: origin 2"),
-        ("match --trace BAD", "p.csv", "line 5: trace 2"),
+        ("service-areas --sources BAD -o OUT.csv", "p.csv", "line 7: source 2"),
+        ("isochrone --places BAD --limits 10 -o OUT.geojson", "p.csv", "line 7: places[2]"),
+        ("accessibility BAD --limits 10 -o OUT.csv", "p.csv", "line 7: opportunity 2"),
+        ("accessibility GOOD --origins BAD --nearest 1 -o OUT.csv", "p.csv", "line 7: origin 2"),
+        ("match --trace BAD", "p.csv", "line 7: trace 2"),
         ("match --trace BAD", "p.gpx", "track point 3: trace 2"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -211,6 +212,23 @@ def test_isochrones(client: Any, andorra: Graph) -> None:
         ]
     with pytest.raises(QueryError, match="origins are places"):
         dask.isochrones(andorra, [1, 2], 300)
+
+
+def test_errors_count_places_over_all_blocks(andorra: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = places_of(andorra, 5, 8)
+    bad, asked, facts = [*places, (50.0, 50.0)], list[Any](), SOLVERS.facts
+
+    def facts_of_good_places(question: Any) -> Facts:  # which measures some of the first ones
+        asked.append(question)
+        return facts(replace(question, origins=question.origins[:4]))
+
+    monkeypatch.setattr(SOLVERS, "facts", facts_of_good_places)
+    dask.isochrones(andorra, bad, 120)
+    dask.accessibility(andorra, bad, places, limits=120)
+    dask.nearest_opportunities(andorra, bad, places)
+    for question, name in zip(asked, (r"places\[10\]", "origin 10", "origin 10"), strict=True):
+        with pytest.raises(QueryError, match=rf"^{name} is 50.00000,50.00000, which is not on this map"):
+            SOLVERS.block(question, 8, 11)
 
 
 def test_sizes_of_blocks() -> None:

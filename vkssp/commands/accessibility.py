@@ -207,7 +207,7 @@ def run(args: argparse.Namespace) -> Result:
         if args.minutes is not None and unit.name != "duration":
             raise QueryError(f"--minutes is for durations, and paths are measured in {_UNITS[unit.name]}; use --limits")
         known = {"opportunity": opportunities.lines}
-        if given is not None and args.scheduler is None:  # a worker numbers the origins that it is given
+        if given is not None:
             known["origin"] = given.lines
         with _asker(args, router, parameters) as asker, naming_lines(known):
             columns = _sums(args, asker, origins, opportunities, unit)

@@ -180,7 +180,7 @@ def _by_workers(
     with workers(args) as client:
         asked = places.places, limits, args.width, args.reverse, args.algorithm, parameters
         began, question = time.perf_counter(), isochrones_question(graph_for_workers(args, graph), *asked)
-        with closing(isochrones_in_order(question, client)) as made:
+        with closing(isochrones_in_order(question, client)) as made, naming_lines({"places": places.lines}):
             each = _write_each(args, made, places)
     seconds = time.perf_counter() - began
     result = {"places": each, "reverse": args.reverse, "scheduler": args.scheduler, "query_ms": 1e3 * seconds}

@@ -57,7 +57,7 @@ class AccessibilityQuestion(Question):
         """Return the sums of some origins."""
         if self.origins is None:
             return {VALUE: prepared.of_nodes(np.arange(first, end))}
-        return {VALUE: prepared.of(self.origins[first:end])}
+        return {VALUE: prepared.of(self.origins[first:end], first)}
 
 
 @dataclass(frozen=True, eq=False)

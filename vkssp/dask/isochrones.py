@@ -54,8 +54,8 @@ class IsochronesQuestion(Question):
         """Return the isochrones of some places, shape (places, limits), object."""
         router = opened.solver
         assert isinstance(router, Router)
-        given = self.origins[first:end]
-        found = list(router.isochrones_of_each(given, self.limits, self.width_m, reverse=self.reverse))
+        given = self.origins[first:end], self.limits, self.width_m
+        found = list(router.isochrones_of_each(*given, reverse=self.reverse, first_number=first))
         made = np.empty((len(found), len(found[0])), object)
         for row, some in enumerate(found):
             made[row] = some

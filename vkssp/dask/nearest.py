@@ -84,7 +84,7 @@ class NearestOpportunitiesQuestion(Question):
     def block(self, opened: Opened, prepared: NearestSearch, first: int, end: int) -> Block:
         """Return the opportunities nearest to some origins."""
         is_nodes = self.origins is None
-        found = prepared.of_nodes(np.arange(first, end)) if is_nodes else prepared.of(self.origins[first:end])
+        found = prepared.of_nodes(np.arange(first, end)) if is_nodes else prepared.of(self.origins[first:end], first)
         return {"opportunity": found.opportunity, found.column: found.values}
 
 

@@ -142,11 +142,11 @@ class _Origins:
         Paths between places that pass no node: origin, point and weight, in the order of origins, shape (k, 3), int64.
     """
 
-    def __init__(self, points: _Points, origins: Sequence[LatLon]) -> None:
+    def __init__(self, points: _Points, origins: Sequence[LatLon], first: int) -> None:
         index, reverse = points.index, points.reverse
-        where = listed_places(index, origins, "origin")
+        where = listed_places(index, origins, "origin", first=first)
         find = ending_points if reverse else starting_points
-        self.snaps = find(index, where, [f"origin {row}" for row in range(len(where))])
+        self.snaps = find(index, where, [f"origin {first + row}" for row in range(len(where))])
         self.ends: PhantomNodes = (many_goals if reverse else many_starts)(index, self.snaps)
         if reverse:
             point, origin, weight, *_ = many_direct(index, points.snaps, self.snaps)
@@ -203,9 +203,9 @@ class OpportunitySums(Resource):
         rows = np.arange(len(chosen))
         return self._sums(len(chosen), np.stack([rows, chosen, np.zeros(len(chosen), np.int64)], axis=1), [])
 
-    def of(self, origins: Sequence[LatLon]) -> npt.NDArray[Any]:
-        """Return the sums of some places."""
-        found, num_nodes = _Origins(self._points, origins), self._graph.num_nodes
+    def of(self, origins: Sequence[LatLon], first: int = 0) -> npt.NDArray[Any]:
+        """Return the sums of some places, the first of which has the number `first` in errors."""
+        found, num_nodes = _Origins(self._points, origins, first), self._graph.num_nodes
         ends, direct = found.ends, found.direct
         seeds = np.stack([ends.owner, ends.node, ends.weight], axis=1).astype(np.int64)
         to_points = np.stack([direct[:, 0], num_nodes + direct[:, 1], direct[:, 2]], axis=1)
@@ -313,9 +313,9 @@ class NearestSearch:
         chosen: Any = slice(None) if nodes is None else nodes
         return self._told(self._distance[chosen], self._number[chosen])
 
-    def of(self, origins: Sequence[LatLon]) -> NearestOpportunities:
-        """Return the opportunities that are nearest to some places."""
-        found = _Origins(self._points, origins)
+    def of(self, origins: Sequence[LatLon], first: int = 0) -> NearestOpportunities:
+        """Return the opportunities that are nearest to some places, the first of which is number `first` in errors."""
+        found = _Origins(self._points, origins, first)
         check_room(len(found.snaps), self._wanted)
         point_of = self._points.point_of
         return self._told(*_of_origins(found, point_of, self._distance, self._number, self._kept, self._most))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import is_storable, path_of, shown
-from vkssp.csv_file import csv_lines, no_columns
+from vkssp.csv_file import CsvLines, csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.features.columns import BYTES_OF_A_BYTE
 from vkssp.features.endings import ending_of
@@ -28,8 +28,6 @@ from vkssp.routing.file_lines import FileLines
 from vkssp.routing.places import LatLon
 
 if TYPE_CHECKING:
-    from _csv import Reader
-
     from vkssp.graph import Graph
 
 
@@ -260,7 +258,7 @@ def _from_csv(path: Path, columns: Sequence[str]) -> Ends:
         return _from_lines(path, lines, columns)
 
 
-def _from_lines(path: Path, lines: Reader, wanted: Sequence[str]) -> Ends:
+def _from_lines(path: Path, lines: CsvLines, wanted: Sequence[str]) -> Ends:
     first = [word.strip() for word in next(lines, [])]
     header = [word.lower() for word in first]
     if len(first) == 1 and first[0].lstrip("+-").isdigit():

@@ -900,6 +900,7 @@ class Router(Resource):
         width_m: float = DEFAULT_WIDTH_M,
         *,
         reverse: bool = False,
+        first_number: int = 0,
     ) -> Iterator[list[Isochrone]]:
         """Return the isochrones of each of many places; with ``block_resident`` many searches run at once.
 
@@ -909,6 +910,8 @@ class Router(Resource):
             Latitude and longitude in degrees.
         limits, width_m, reverse
             As for `isochrones`.
+        first_number : int
+            Number of the first place in errors, for some of more places.
 
         Returns
         -------
@@ -922,7 +925,8 @@ class Router(Resource):
             As for `isochrones`; messages call the place ``places[i]``. During iteration, if weights have changed.
         """
         places = pairs_of(origins, "origins")
-        names = [f"places[{number}]" for number in range(len(places))]
+        first_place = whole_number(first_number, "first_number", 0, 2**63 - 1)
+        names = [f"places[{first_place + row}]" for row in range(len(places))]
         if not names:
             raise QueryError("there are no places; give at least one")
 
