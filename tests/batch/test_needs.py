@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import open_device
+from tests.support.graphs import grid
 from vkssp import Graph, Solver, prepare
 from vkssp.batch.needs import MOST_BYTES, rows_in
 from vkssp.batch.sweep_batch import SweepBatch
@@ -39,6 +40,28 @@ def test_downloads_count_where_their_memory_is_the_devices_own(
     with monkeypatch.context() as patch:
         patch.setattr(Device, "maps_own_memory", False)
         assert staging_bytes(device, MOST_BYTES) == 0 and rows_in(device, 41_500_000, each, row_bytes) == 41
+
+
+def test_sums_of_chunks_leave_room_for_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, limits = np.ones((900, 3), np.int64), np.arange(1, 41) * 25
+    made, make = list[tuple[bool, int]](), SweepBatch.__init__
+
+    def noted(self: SweepBatch, *given: Any) -> None:
+        make(self, *given)
+        made.append((self.aggregates is not None, self.memory_bytes))
+
+    monkeypatch.setattr(SweepBatch, "__init__", noted)
+    graph = prepare(grid(30, seed=1))
+    with Solver(graph, "dijkstra") as reference:
+        expected = reference.accessibility(values, limits, sources=range(99))
+    for free in (4 << 20, 16 << 20, 100 << 20):
+        with open_device() as device, Solver(graph, "phast", device) as solver:
+            solver.distance(0, 1)
+            made.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(Device, "free_bytes", lambda _, free=free: free)
+                assert np.array_equal(solver.accessibility(values, limits, sources=range(99)), expected)
+            assert made and all(of_sums and nbytes <= free / 2 for of_sums, nbytes in made), free
 
 
 def test_aggregates_where_a_device_binds_little(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,9 @@ _SEARCHES, _LIMITS, _COLUMNS, _IS_NARROW = 2, 3, 4, 5  # specialization constant
 _MOST_LIMITS, _MOST_COLUMNS, _MOST_WIDE = 4, 4, 2
 # Words of `Totals` on the device: the largest distance and its node are one.
 _TOTAL_WORDS = 4
-# Fewest rows of a chunk, most chunks of a batch of tiles, and bytes of their sums.
-_LEAST_ROWS, _MOST_CHUNKS, _MOST_BYTES = 128, 1024, 64 << 20
+# Fewest rows of a chunk, most chunks of a batch of tiles, and, if they are more than one, most bytes of their sums, and
+# most of the free memory for these.
+_LEAST_ROWS, _MOST_CHUNKS, _MOST_BYTES, _MOST_MEMORY = 128, 1024, 64 << 20, 1 / 16
 
 
 def words_of(aggregate: Aggregate) -> int:
@@ -48,18 +49,23 @@ def words_of(aggregate: Aggregate) -> int:
     return _TOTAL_WORDS if isinstance(aggregate, Totals) else aggregate.width  # also for those of other classes
 
 
+def _most_bytes(device: Device) -> int:
+    """Return the most bytes of the sums of several chunks."""
+    return min(_MOST_BYTES, device.limits.buffer, int(_MOST_MEMORY * device.free_bytes()))
+
+
 def aggregation_needs(device: Device, aggregates: Aggregates, num_rows: int) -> Needs:
     """Return the sizes of the buffers of `Aggregation`."""
-    chunks, searches = max(1, num_rows // _LEAST_ROWS), device.tuned["sweeps.searches"]
-    # The sums of chunks, of which there are fewer where they would take more.
-    others = [min(_MOST_BYTES, device.limits.buffer, 8 * sum(map(words_of, aggregates)) * chunks * searches)]
+    word_bytes = 8 * sum(map(words_of, aggregates))
+    of_chunks = word_bytes * (num_rows // _LEAST_ROWS) * device.tuned["sweeps.searches"]
+    others = [min(of_chunks, _most_bytes(device))]
     for one in aggregates:
         if isinstance(one, Totals):
             others.append(8 * num_rows)
         elif isinstance(one, CumulativeSums | DecayedSums):
             of_distances = one.weights if isinstance(one, DecayedSums) else one.limits
             others += 8 * len(one.values) * num_rows, 4 * (1 + len(of_distances))
-    return Needs(others=tuple(others))
+    return Needs((word_bytes,), tuple(others))  # there is one chunk in any case
 
 
 class Aggregation(Resource):
@@ -105,7 +111,7 @@ class Aggregation(Resource):
         self._tile = tile
         self.num_words = sum(map(words_of, aggregates))
         chunk_bytes = 8 * self.num_words * tile * num_tiles
-        most = min(_MOST_CHUNKS // num_tiles, min(_MOST_BYTES, device.limits.buffer) // max(1, chunk_bytes))
+        most = min(_MOST_CHUNKS // num_tiles, _most_bytes(device) // max(1, chunk_bytes))
         self.chunks = max(1, min(num_rows // _LEAST_ROWS, most))
         size = 1 << min(256, device.limits.workgroup_size).bit_length() - 1
         self._passes: list[tuple[Bindings, int, tuple[int, ...]]] = []

@@ -129,7 +129,7 @@ def top_on(device: Device, hierarchy: Hierarchy) -> Top:
     """Return the top of a hierarchy on a device: a smaller one, if an array of it were larger than what it binds."""
     least = many_arcs(device)
     top = top_of(hierarchy, least)
-    while max(top.nodes.nbytes, top.ancestors.nbytes, top_bytes(top, 1)) > device.limits.buffer:
+    while len(top.nodes) and max(top.nodes.nbytes, top.ancestors.nbytes, top_bytes(top, 1)) > device.limits.buffer:
         least = 2 * max(1, least)
         top = top_of(hierarchy, least)
     return top
