@@ -22,6 +22,7 @@ from vkssp.batch.submission import Submission, SubmissionQueue
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.tables import rows as rows_of_source
 
@@ -272,3 +273,21 @@ def test_weights_that_change_end_a_table(device: Device) -> None:
         for _ in range(3):  # given up on the way
             next(solver.table(nodes, nodes, chunked=True))
         assert np.array_equal(solver.distances(7), 2 * scipy_dijkstra(graph, 7))
+
+
+def test_a_core_without_arcs_does_not_choose_the_buckets(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a ring one node is left; buckets that do not follow from weights would be far too many."""
+    ring = np.arange(100)
+    weight = np.random.default_rng(5).integers(10_000, 1_000_000, len(ring))
+    graph = Graph.from_edges(ring, np.roll(ring, -1), weight, undirected=True)
+    measured, original = list[int](), block_resident_rows.default_bucket
+
+    def noted(renumbered: RenumberedGraph, device: Device) -> int:
+        measured.append(renumbered.num_arcs)
+        return original(renumbered, device)
+
+    monkeypatch.setattr(block_resident_rows, "default_bucket", noted)
+    with Solver(graph, "block_resident", device, reduction="full") as solver:
+        table = solver.table(ring, ring[:9])
+    assert measured == [graph.num_arcs]
+    assert np.array_equal(table, [scipy_dijkstra(graph, source)[:9] for source in ring])

@@ -318,6 +318,14 @@ def test_reduction_is_left_out_where_it_does_not_pay(monkeypatch: pytest.MonkeyP
     assert verdict(half_would_go) == (True, True)
     monkeypatch.setattr(reduction, "SMALL", half_would_go.num_nodes - 1)
     assert verdict(half_would_go) == (False, False)
+    # All nodes of a comb go: each leaf frees the node that it hangs from.
+    spine = np.arange(20_000)
+    comb = np.append(spine[:-1], spine), np.append(spine[1:], spine + 20_000)
+    assert verdict(Graph.from_edges(*comb, np.ones(len(comb[0])), undirected=True)) == (True, True)
+    # Several arcs may lead to one neighbour.
+    streets = road_grid(32, shape_nodes=10)
+    arcs = (np.tile(values, 2) for values in (streets.tail, streets.head, streets.weight))
+    assert verdict(Graph.from_edges(*arcs)) == (True, True)
     assert not verdict(rmat(10, 16))[1]
     # All but one node would go, but a search from any of them would be one on the host.
     assert verdict(path_graph(70_000, undirected=True)) == (True, False)
@@ -349,8 +357,7 @@ def test_seeds_in_many_components() -> None:
         assert len(found.exits) == sum(is_core[place] for place in expected)
 
 
-def test_sums_along_cycles_are_no_sums_of_paths() -> None:
-    """A cycle that is a component is gone round many times while the ends of chains are looked for."""
+def test_a_ring_whose_whole_length_fits_is_no_overflow() -> None:
     ring, weight = np.arange(6), 1 << 28
     streets = [*zip(ring, (ring + 1) % 6, strict=True), *((6 + k, 7 + k) for k in range(60))]
     graph = Graph.from_edges(*zip(*streets, strict=True), [weight] * 6 + [1] * 60, undirected=True)

@@ -102,8 +102,10 @@ class BlockResidentRows(Resource):
         measured = graph.renumbered
         if self._node is not None:
             assert isinstance(graph, ReducedGraph)
-            # The buckets follow from the weights of the core alone, as long as those of the graph that is searched.
-            measured = graph.core_of_reduction
+            # The buckets follow from the weights of the core alone, as long as those of the graph that is searched; of
+            # rings and ladders one node is left, without any.
+            if graph.reduction.core.num_arcs:
+                measured = graph.core_of_reduction
             is_removed = graph.reduction.component[nodes] != UNREACHABLE
             self._wanted[is_removed, 1:] = graph.reduction.records[nodes[is_removed]]
             self._wanted[:, 0] = self._node[nodes]

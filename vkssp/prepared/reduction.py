@@ -29,8 +29,10 @@ LEAST_NODES = 10_000
 MOST_LEFT, SMALL, MOST_LEFT_OF_SMALL = 1 / 3, 1 << 19, 0.6
 #: Maximum number of nodes of a component of removed nodes for a reduction to pay, since the CPU searches components.
 LARGEST_COMPONENT = 1 << 16
-# Draws of nodes by which a reduction is estimated: its standard deviation is less than half a percent of all nodes.
+# Draws of nodes by which a reduction is estimated: its standard deviation is about half a percent of all nodes.
 _SAMPLE = 1 << 14
+# Most arcs in one direction of a node whose neighbours are counted: several may lead to one.
+_FEW_ARCS = 8
 #: Most places of neighbours whose numbers fit into 32 bits.
 MOST_PLACES = 2**32
 
@@ -57,7 +59,8 @@ class Reduction:
     members : numpy.ndarray
         Removed nodes by component, rising in each component, uint32.
     saturated : bool
-        Whether some sum of weights does not fit into 32 bits.
+        Whether some sum of weights does not fit into 32 bits. It may be that of a detour, such as the long way round a
+        ring.
     """
 
     core: Graph
@@ -97,7 +100,7 @@ def may_pay(renumbered: RenumberedGraph) -> bool:
     sample = distinct(np.random.default_rng(0).integers(num_nodes, size=_SAMPLE))
     first, degree = first_out[sample], first_out[sample + 1] - first_out[sample]
     most = np.maximum(degree, renumbered.num_arcs_in[sample])  # arcs in one direction
-    has_few = most <= 2
+    has_few = most <= _FEW_ARCS
     nodes, is_looked_at = sample[has_few], np.zeros(num_nodes, np.bool_)
     is_looked_at[nodes] = True
     arcs_out, arcs_in = ranges(first[has_few], degree[has_few]), np.flatnonzero(is_looked_at[heads])
