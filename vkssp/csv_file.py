@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 
 class CsvLines:
-    """Lines of a stream as lists of texts.
+    """Iterator over the records of a stream of comma-separated values, as lists of texts.
 
     Attributes
     ----------
     line_num : int
-        Number of the last line, from 1; of the first one of those that a text with line ends, in quotes, extends over.
+        Line on which the last record begins, from 1; 0 before the first. A record has several lines if a text in quotes
+        has line ends.
     """
 
     def __init__(self, stream: IO[str]) -> None:
@@ -32,7 +33,7 @@ class CsvLines:
         return self
 
     def __next__(self) -> list[str]:
-        """Return the next line."""
+        """Return the next record."""
         self.line_num = self._reader.line_num + 1
         return next(self._reader)
 

@@ -280,10 +280,10 @@ def test_a_long_ladder_is_removed_rung_by_rung() -> None:
         reduced.check(source)
 
 
-def test_places_of_more_than_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_indices_of_more_than_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     renumbered = RenumberedGraph(road_grid(30))
     narrow = reduce_graph(renumbered)
-    monkeypatch.setattr(reduction, "MOST_PLACES", 0)
+    monkeypatch.setattr(reduction, "MOST_ITEMS", 0)
     wide = reduce_graph(renumbered)
     for one, other in ((wide, narrow), (wide.core, narrow.core)):
         for name in ("records", "component", "members") if one is wide else ("first_out", "head", "weight"):

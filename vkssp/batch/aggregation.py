@@ -39,9 +39,10 @@ _SEARCHES, _LIMITS, _COLUMNS, _IS_NARROW = 2, 3, 4, 5  # specialization constant
 _MOST_LIMITS, _MOST_COLUMNS, _MOST_WIDE = 4, 4, 2
 # Words of `Totals` on the device: the largest distance and its node are one.
 _TOTAL_WORDS = 4
-# Fewest rows of a chunk, most chunks of a batch of tiles, and, if they are more than one, most bytes of their sums, and
-# most of the free memory for these.
-_LEAST_ROWS, _MOST_CHUNKS, _MOST_BYTES, _MOST_MEMORY = 128, 1024, 64 << 20, 1 / 16
+# Fewest rows of a chunk, and most chunks of all tiles of a batch.
+_LEAST_ROWS, _MOST_CHUNKS = 128, 1024
+# Where there is more than one chunk: most bytes of their sums, and the largest part of the free memory for these.
+_MOST_BYTES, _MOST_MEMORY = 64 << 20, 1 / 16
 
 
 def words_of(aggregate: Aggregate) -> int:
@@ -65,7 +66,7 @@ def aggregation_needs(device: Device, aggregates: Aggregates, num_rows: int) -> 
         elif isinstance(one, CumulativeSums | DecayedSums):
             of_distances = one.weights if isinstance(one, DecayedSums) else one.limits
             others += 8 * len(one.values) * num_rows, 4 * (1 + len(of_distances))
-    return Needs((word_bytes,), tuple(others))  # there is one chunk in any case
+    return Needs((word_bytes,), tuple(others))  # each search has the sums of one chunk in any case
 
 
 class Aggregation(Resource):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import staging_bytes
 
-#: Largest number of bytes of rows that come to the host at a time.
+#: Largest number of bytes of rows that come to the host at a time, unless one row has more.
 MOST_BYTES = 64 << 20
 
 
@@ -54,9 +54,21 @@ def searches_in(device: Device, free: float, parts: Sequence[Needs], row_bytes: 
 
 
 def rows_in(device: Device, free: float, each: int, row_bytes: int) -> int:
-    """Return for how many rows some memory suffices, each of which takes so many bytes besides its download."""
+    """Return for how many rows some memory suffices; less than 1 if for none.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    free : float
+        Bytes of memory that the rows may take.
+    each : int
+        Bytes of a row besides its download.
+    row_bytes : int
+        Bytes of a row that comes to the host.
+    """
     staging = staging_bytes(device, max(MOST_BYTES, row_bytes))
     if not staging:
         return int(free // each)
-    # For few rows the memory of the download is smaller: its pieces are all rows, and less than another piece.
+    # The download of few rows has pieces for these alone, rounded up by less than one: less than twice the rows.
     return int(max((free - staging) // each, free // (each + 2 * row_bytes)))

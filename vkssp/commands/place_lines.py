@@ -17,12 +17,12 @@ _NUMBERED = re.compile(r"(?:.* of )?(\w+)[ \[](\d+)\]?")
 
 
 @contextmanager
-def naming_lines(files: Mapping[str, FileLines], first: int = 0) -> Iterator[None]:
+def naming_lines(lines_of: Mapping[str, FileLines], first: int = 0) -> Iterator[None]:
     """Put the file and the line of a place before errors about it.
 
     Parameters
     ----------
-    files : dict of str to FileLines
+    lines_of : dict of str to FileLines
         Lines of the places, by what errors call one of them, such as ``origin``.
     first : int
         Number of the first place in errors.
@@ -31,7 +31,7 @@ def naming_lines(files: Mapping[str, FileLines], first: int = 0) -> Iterator[Non
         yield
     except VksspError as error:
         match = _NUMBERED.fullmatch(error.place or "")
-        lines = None if match is None else files.get(match[1])
+        lines = None if match is None else lines_of.get(match[1])
         if match is None or lines is None:
             raise
         raise type(error)(f"{lines.of(int(match[2]) - first)}: {error}") from None

@@ -1,7 +1,7 @@
 """Compiled kernels that remove nodes with one or two neighbours from a graph until none is left.
 
 A node with one neighbour is a dead end; a node between two others is replaced by an edge between these. Each row has
-the neighbours of a node. An item of a row is the neighbour, the weight of the arc to it, and the place of the item of
+the neighbours of a node. An item of a row is the neighbour, the weight of the arc to it, and the index of the item of
 the same edge in the row of the neighbour, so that an edge is changed at both ends in constant time.
 
 An edge that replaces a node may be parallel to another one. Then the lighter weights stay, but a search of the row of a
@@ -20,9 +20,10 @@ from vkssp.jit import jit, jit_part
 
 _Uint32s = npt.NDArray[Any]  # kernels assign int64 values, which numba narrows
 _Int64s = npt.NDArray[np.int64]
-_Rows = npt.NDArray[Any]  # uint32, or int64 if there are too many places
+_Rows = npt.NDArray[Any]  # uint32, or int64 if there are too many items
 _Index = Any  # an int64 or an integer of the interpreter
 
+# UNREACHABLE: no path; in place of the component, a node that remains.
 _FAR = 2**32 - 1
 # More than each sum: no path.
 _NEVER = 2**62
@@ -49,7 +50,7 @@ def place_arcs(
     rows : numpy.ndarray
         Output: the items, shape (first[-1], 3).
     place : numpy.ndarray
-        Memory for the place of each node in the row that is looked at, shape (num_nodes,), uint32, any values.
+        Memory for the index of each node in the row that is looked at, shape (num_nodes,), uint32, any values.
     """
     for tail in range(len(size)):
         begin = first[tail]
@@ -95,8 +96,10 @@ def _merge(first: _Int64s, size: _Uint32s, rows: _Rows, place: _Uint32s, node: _
 
 
 @jit_part
-def _is_ready(first: _Int64s, size: _Uint32s, rows: _Rows, place: _Uint32s, changes: _Uint32s, node: _Index) -> bool:
-    """Count a change of a row; return whether the node is newly found to have at most two neighbours."""
+def _count_change(
+    first: _Int64s, size: _Uint32s, rows: _Rows, place: _Uint32s, changes: _Uint32s, node: _Index
+) -> bool:
+    """Count a change of a row, and merge the row once only two neighbours may be left; return whether the node goes."""
     if changes[node] == _WAITS:
         return False
     if changes[node] > 1:
@@ -170,10 +173,10 @@ def remove_nodes(
                 if into != _FAR and out != _FAR and into + out >= _FAR:
                     over = True
                 rows[here, 0], rows[here, 1], rows[here, 2] = end, min(into + out, _FAR), there
-            if _is_ready(first, size, rows, place, changes, right):
+            if _count_change(first, size, rows, place, changes, right):
                 order[found] = right
                 found += 1
-        if _is_ready(first, size, rows, place, changes, left):
+        if _count_change(first, size, rows, place, changes, left):
             order[found] = left
             found += 1
     num_items: _Index = 0

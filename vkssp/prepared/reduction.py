@@ -29,12 +29,14 @@ LEAST_NODES = 10_000
 MOST_LEFT, SMALL, MOST_LEFT_OF_SMALL = 1 / 3, 1 << 19, 0.6
 #: Maximum number of nodes of a component of removed nodes for a reduction to pay, since the CPU searches components.
 LARGEST_COMPONENT = 1 << 16
-# Draws of nodes by which a reduction is estimated: its standard deviation is about half a percent of all nodes.
+# Draws of nodes for the estimate of a reduction; the standard deviation of the estimate is about half a percent of all
+# nodes.
 _SAMPLE = 1 << 14
-# Most arcs in one direction of a node whose neighbours are counted: several may lead to one.
+# Most arcs in one direction of a node whose neighbours are counted. Nodes with more would need so many leaves to be
+# removed that each of their arcs counts as a neighbour.
 _FEW_ARCS = 8
-#: Most places of neighbours whose numbers fit into 32 bits.
-MOST_PLACES = 2**32
+#: Most items of rows whose indices fit into 32 bits.
+MOST_ITEMS = 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +141,14 @@ def reduce_graph(renumbered: RenumberedGraph) -> Reduction:
     compiled, num_nodes, graph = _compiled(), renumbered.num_nodes, (renumbered.first_out, renumbered.arcs)
     first = bounds_of(np.diff(renumbered.first_out) + renumbered.num_arcs_in)
     # 32 bits take half the memory if they suffice: memory traffic determines the time on large graphs.
-    rows = np.empty((int(first[-1]), 3), np.uint32 if first[-1] <= MOST_PLACES else np.int64)
+    rows = np.empty((int(first[-1]), 3), np.uint32 if first[-1] <= MOST_ITEMS else np.int64)
     size, (place, changes, order) = np.zeros(num_nodes, np.uint32), np.empty((3, num_nodes), np.uint32)
     compiled.place_arcs(*graph, first, size, rows, place)
     records, component = np.empty((num_nodes, 4), np.uint32), np.full(num_nodes, UNREACHABLE, np.uint32)
-    found, num_arcs, is_over = compiled.remove_nodes(first, size, rows, place, changes, order, records, component)
+    found, num_items, is_over = compiled.remove_nodes(first, size, rows, place, changes, order, records, component)
     num_components, is_record_over = compiled.complete_records(order[:found], records, component, place)
     removed = np.flatnonzero(component != UNREACHABLE).astype(np.uint32)
-    first_out, (head, weight) = np.zeros(num_nodes - len(removed) + 1, np.uint32), np.empty((2, num_arcs), np.uint32)
+    first_out, (head, weight) = np.zeros(num_nodes - len(removed) + 1, np.uint32), np.empty((2, num_items), np.uint32)
     num_arcs = compiled.write_core(first, size, rows, records, component, first_out, head, weight)
     core = Graph(own(first_out), own(head[:num_arcs].copy()), own(weight[:num_arcs].copy()))
     del rows  # the largest array
