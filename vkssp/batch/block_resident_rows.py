@@ -52,13 +52,13 @@ def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[s
     room = MOST_MEMORY * device.free_bytes() - WANTED_BYTES * wanted
     row_bytes = ROWS_EACH * 4 * wanted
     if most < 2 or 2 * each > room:
-        return min(most, max(0, rows_in(device, room, each, row_bytes)))
+        return min(most, rows_in(device, room, each, row_bytes))
     searched = _searched(graph)[0]
     for at_most in (True, False):
         fitting = rows_in(device, room - missing_bytes(searched, block, at_most=at_most), each, row_bytes)
         if fitting >= most:
             return most
-    return max(0, fitting)
+    return fitting
 
 
 def _searched(graph: DeviceGraph) -> tuple[DeviceGraph, Uint32s | None]:

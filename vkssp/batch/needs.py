@@ -50,18 +50,18 @@ def searches_in(device: Device, free: float, parts: Sequence[Needs], row_bytes: 
     if max(others, default=0) > limit:
         return 0
     free -= sum(others) + sum(staging_bytes(device, part.read_bytes) for part in parts if part.read_bytes)
-    return max(0, min(rows_in(device, free, sum(each), row_bytes), limit // max(each)))
+    return min(rows_in(device, free, sum(each), row_bytes), limit // max(each))
 
 
 def rows_in(device: Device, free: float, each: int, row_bytes: int) -> int:
-    """Return for how many rows some memory suffices; less than 1 if for none.
+    """Return for how many rows some memory suffices; it may be none.
 
     Parameters
     ----------
     device : Device
         The device.
     free : float
-        Bytes of memory that the rows may take.
+        Bytes of memory that the rows may take; it may be negative.
     each : int
         Bytes of a row besides its download.
     row_bytes : int
@@ -69,6 +69,6 @@ def rows_in(device: Device, free: float, each: int, row_bytes: int) -> int:
     """
     staging = staging_bytes(device, max(MOST_BYTES, row_bytes))
     if not staging:
-        return int(free // each)
+        return max(0, int(free // each))
     # The download of few rows has pieces for these alone, rounded up by less than one: less than twice the rows.
-    return int(max((free - staging) // each, free // (each + 2 * row_bytes)))
+    return max(0, int((free - staging) // each), int(free // (each + 2 * row_bytes)))
